@@ -2,10 +2,10 @@
 SHELL = bash
 .SHELLFLAGS = -o pipefail -ec
 GO ?= go
-# Packages with goroutines.
-RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
+# RACE_PACKAGES are the packages with goroutines.
+RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./internal/recording/... ./load/... ./ui/...
 
-.PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
+.PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,10 +42,10 @@ reference: ## writes the generated documents in docs/reference
 picture: ## draws docs/images/explain.svg
 	.ci/picture
 
-ui: ## builds the web page: ui/dist from ui/web, needs npm
+ui: ## builds the web page: ui/dist from ui/web, requires npm
 	.ci/page ui/dist
 
-browser: ## tests of the web page in Chromium, needs npm and chromium
+browser: ## tests of the web page in Chromium, requires npm and chromium
 	.ci/browser
 
 race: ## tests of packages with goroutines under the race detector
@@ -58,10 +58,22 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 20000x -timeout 60m
 
 soak: ## long kill loops, many seeds and 100,000 simulations; prints counts
-	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/pods ./agent/runtime/embedded ./agent/volume ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -run 'Soak|RealNodes|Fuzz|Kill|Hostile|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/pods ./agent/runtime/embedded ./agent/volume ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -run 'Soak|RealNodes|Fuzz|Kill|Hostile|PlanVolumes|ForceDeletedPod|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 
-bench-pressure: ## memory pressure: time to SIGKILL, next to polling (ARGS=-quick, -help)
+bench-pressure: ## memory pressure: time to SIGKILL, compared with polling (ARGS=-quick, -help)
 	CGO_ENABLED=0 $(GO) run ./bench/pressure $(ARGS)
+
+bench-definitions: ## memory of the API server with 0, 50 and 200 CustomResourceDefinitions (ARGS=-help)
+	CGO_ENABLED=0 $(GO) run ./e2e/definitions $(ARGS)
+
+bench-berthtest: ## start time and memory of berthtest next to envtest; builds kube-apiserver (ARGS=-help)
+	dir=$$(mktemp -d) && trap 'rm -r '$$dir EXIT && \
+	(cd parity && CGO_ENABLED=0 $(GO) build -o $$dir/etcd go.etcd.io/etcd/server/v3 && CGO_ENABLED=0 $(GO) build -o $$dir/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver) && \
+	cd berthtest/examples && CGO_ENABLED=0 $(GO) run ./envtest -assets $$dir $(ARGS)
+
+bench-page: ## web page with 5,000 nodes and 100,000 pods: paint, frame rate, cost of the server; needs npm and chromium (ARGS=-help)
+	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund
+	CGO_ENABLED=0 $(GO) run ./bench/page $(ARGS)
 
 bench-pods: ## embedded runtime: start and removal of 100 pods, memory of shims
 	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)
@@ -80,7 +92,7 @@ fuzz-parity: ## compares N random cases from SEED with the real kube-scheduler
 	CGO_ENABLED=0 $(GO) test ./conformance -count 1 -v -run 'TestScheduling(Messages)?$$' -args -vectors $$dir && rm -r $$dir
 
 ARGS ?=
-bench-parity: ## benchmarks next to kube-scheduler and descheduler, one hour (ARGS=-quick, -help)
+bench-parity: ## comparison with kube-scheduler and descheduler, one hour (ARGS=-quick, -help)
 	cd parity && CGO_ENABLED=0 $(GO) run ./bench $(ARGS)
 	$(MAKE) bench-descheduler ARGS=$(filter -quick,$(ARGS))
 
@@ -91,8 +103,11 @@ e2e-kube: ## Berth components on the real kube-apiserver and etcd (ARGS="-only d
 	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)
 
 RUNTIME ?= embedded
-conformance: ## Kubernetes' conformance suite, needs root (FOCUS=, SKIP=, BATCH=, RUNTIME=)
+conformance: ## Kubernetes' conformance suite, requires root (FOCUS=, SKIP=, BATCH=, RUNTIME=)
 	CGO_ENABLED=0 $(GO) run ./conformance/suite -runtime '$(RUNTIME)' -focus '$(FOCUS)' -skip '$(SKIP)' -batch '$(BATCH)' $(ARGS)
+
+software: ## installs other projects' software on Berth and checks it, needs root (FOCUS=)
+	CGO_ENABLED=0 $(GO) run ./conformance/software -focus '$(FOCUS)' $(ARGS)
 
 fmt: ## formats all Go files
 	gofmt -w $$(git ls-files '*.go')

@@ -25,8 +25,9 @@ func (a *Agent) admit(p *pod) {
 	a.admitWithNode(p, false)
 }
 
-// admitWithNode is admit; fresh reports whether the node object was just read from the API.
-func (a *Agent) admitWithNode(p *pod, fresh bool) {
+// admitWithNode implements admit. nodeIsCurrent reports whether the agent has just read the node object from
+// the API: only then can placement reject the pod.
+func (a *Agent) admitWithNode(p *pod, nodeIsCurrent bool) {
 	if r := a.runAdmitHandlers(p); r != nil {
 		a.rejectPod(p, r)
 		return
@@ -34,7 +35,7 @@ func (a *Agent) admitWithNode(p *pod, fresh bool) {
 	denials := a.checkPlacement(p)
 	switch {
 	case len(denials) == 0:
-	case !fresh:
+	case !nodeIsCurrent:
 		// A label may be newer than the watch, or a deleted pod may still be counted.
 		p.blocked, p.admissionPending = true, true
 		a.readNode(p)
@@ -96,7 +97,6 @@ func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victim
 
 func isCriticalPod(p *model.Pod) bool { return nodepressure.Critical(p, nil) }
 
-// qosClass returns the QoS class of a pod of this agent.
 func (a *Agent) qosClass(m *model.Pod) preemption.QoS {
 	p := a.pods[types.UID(m.UID)]
 	if p == nil {
@@ -111,8 +111,8 @@ func (a *Agent) qosClass(m *model.Pod) preemption.QoS {
 	return preemption.Burstable
 }
 
-// rejectionFor returns the first failed predicate. For a critical pod it prefers one that
-// preemption cannot resolve.
+// rejectionFor returns the rejection for the first failed predicate. For a critical pod it prefers a
+// predicate that preemption cannot resolve.
 func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 	d := denials[0]
 	if p.object.Spec.Priority != nil && *p.object.Spec.Priority >= nodepressure.CriticalPriority {
@@ -126,11 +126,19 @@ func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 // rejectPod sets a pod that never ran to Failed.
 func (a *Agent) rejectPod(p *pod, r *Rejection) {
 	p.rejected = true
+	a.recordRejection(p, r)
+	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: rejectionPrefix + r.Message})
+}
+
+// rejectionPrefix begins the status message of a rejected pod.
+const rejectionPrefix = "Pod was rejected: "
+
+// recordRejection counts a rejection and records its event.
+func (a *Agent) recordRejection(p *pod, r *Rejection) {
 	a.opts.Metrics.countRejection(r.Reason)
-	message := "Pod was rejected: " + r.Message
+	message := rejectionPrefix + r.Message
 	cause := displacement.CauseFromStatus("", r.Reason, message)
 	a.opts.Events.AnnotatedEventf(p.object, DisplacementAnnotations(p.object, cause, r.Reason, message, nil), corev1.EventTypeWarning, r.Reason, "%s", r.Message)
-	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: message})
 }
 
 // The kubelet's messages for a preempted pod.
@@ -139,7 +147,7 @@ const (
 	preemptionConditionMessage = "Pod was preempted by Kubelet to accommodate a critical pod."
 )
 
-// preempt ends the victims so that the critical pod p can be admitted.
+// preempt evicts the victims and blocks the critical pod p until they have terminated.
 func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.AdmissionResult) {
 	p.blocked, p.admissionPending, p.pendingVictims = true, true, map[types.UID]bool{}
 	a.preemptors[p.object.UID] = p
@@ -162,7 +170,7 @@ func terminationGracePeriod(p *corev1.Pod) time.Duration {
 	return spec.GracePeriod()
 }
 
-// newDisruptionTarget returns the condition of a pod that the node agent ends.
+// newDisruptionTarget returns the condition DisruptionTarget of a pod that the node agent terminates.
 func newDisruptionTarget(message string) *corev1.PodCondition {
 	c := conversion.NewDisruptionTarget(corev1.PodReasonTerminationByKubelet, message, time.Time{}) // the status update sets the time
 	return &c
@@ -185,7 +193,7 @@ func (a *Agent) retryPreemptors(terminated types.UID) {
 	}
 }
 
-// retryAdmission runs admission again for a blocked pod.
+// retryAdmission unblocks a pod and runs admission again, unless the pod is being deleted.
 func (a *Agent) retryAdmission(p *pod) {
 	a.unblock(p)
 	if p.object.DeletionTimestamp == nil {

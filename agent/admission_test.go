@@ -40,7 +40,6 @@ func withHostPort(n int32) func(*corev1.Pod) {
 
 func withCriticalPriority(p *corev1.Pod) { p.Spec.Priority = ptr.To[int32](2_000_000_000) }
 
-// create creates pods in the fake API.
 func create(t *testing.T, api *fake.Clientset, pods ...*corev1.Pod) {
 	t.Helper()
 	for _, p := range pods {
@@ -50,13 +49,13 @@ func create(t *testing.T, api *fake.Clientset, pods ...*corev1.Pod) {
 	}
 }
 
-// waitBriefly lets all goroutines become idle.
+// waitBriefly advances the time by 5 s and waits until all goroutines are blocked.
 func waitBriefly() {
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
 }
 
-func TestUnsuitablePodsAreRejected(t *testing.T) {
+func TestAdmission(t *testing.T) {
 	sysctl := func(p *corev1.Pod) {
 		p.Spec.SecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
 	}
@@ -73,8 +72,8 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 		"a port in use":      {pod("p", withHostPort(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
 		"another zone":       {pod("p", selector("zone", "x")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
 		"the node's name":    {pod("p", selector("kubernetes.io/hostname", "n0")), "", ""},
-		"a sysctl":           {pod("p", sysctl), "SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
-		"another system":     {pod("p", selector("kubernetes.io/os", "windows")), "PodOSSelectorNodeLabelDoesNotMatch", "`kubernetes.io/os` label"},
+		"unsafe sysctl":      {pod("p", sysctl), "SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
+		"selector of an OS":  {pod("p", selector("kubernetes.io/os", "windows")), "PodOSSelectorNodeLabelDoesNotMatch", "`kubernetes.io/os` label"},
 		"pod for another OS": {pod("p", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: "windows"} }), "PodOSNotSupported", "the OS field doesn't match"},
 		"unknown resources": {pod("p", func(p *corev1.Pod) {
 			withRequests("1", "1Gi")(p)
@@ -172,7 +171,7 @@ func TestCriticalPodPreempts(t *testing.T) {
 		}
 		large := get(t, api, "large").Status
 		if c := conditionOf(&large, corev1.DisruptionTarget); c == nil || c.Reason != corev1.PodReasonTerminationByKubelet || large.Message != "Preempted in order to admit critical pod" {
-			t.Errorf("condition %v, message %q, want DisruptionTarget of a preemption", c, large.Message)
+			t.Errorf("condition %v, message %q, want reason %s and the message of a preemption", c, large.Message, corev1.PodReasonTerminationByKubelet)
 		}
 	})
 }
@@ -201,7 +200,7 @@ func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 			t.Errorf("the existing pod is %s: %s, want Running", p.Phase, p.Message)
 		}
 		if p := get(t, api, "a-new").Status; p.Reason != "OutOfcpu" {
-			t.Errorf("the newer pod is %s %s, want OutOfcpu", p.Phase, p.Reason)
+			t.Errorf("the pod created during the restart is %s %s, want Failed OutOfcpu", p.Phase, p.Reason)
 		}
 	})
 }

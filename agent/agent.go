@@ -45,6 +45,7 @@ type Agent struct {
 	boundPods atomic.Value // cache.Store of all pods bound to the nodes; set after the first sync
 	// preemptors are the critical pods that wait for their victims to terminate.
 	preemptors  map[types.UID]*pod
+	static      *staticPods
 	statusQueue []*pod // pods whose status may need a write
 	timers      timers
 }
@@ -62,6 +63,7 @@ func New(opts Options) (*Agent, error) {
 		reports: newMailbox[runtime.Report](), evictions: newMailbox[Eviction](), shutdowns: newMailbox[*nodeShutdown](),
 		claims: newClaimPoller(opts.Client), claimsReady: make(chan types.UID, 256),
 		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), statusSlots: make(chan struct{}, 20), leaseSlots: make(chan struct{}, 10),
+		static:    newStaticPods(opts.StaticPods),
 		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{},
 	}
 	for i, manifest := range opts.Nodes {
@@ -107,17 +109,35 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
-		return nil
+	a.loadAllocations()
+	synced := make(chan struct{})
+	wg.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
+			close(synced)
+		}
+	})
+	if a.static.source == nil { // static pods run without the API server
+		select {
+		case <-synced:
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	a.boundPods.Store(pods.GetStore())
-	a.restorePods(pods.GetStore().List(), nodes.GetStore().List())
-	a.syncLoop(ctx)
+	a.syncLoop(ctx, synced, func() {
+		a.boundPods.Store(pods.GetStore())
+		a.restorePods(pods.GetStore().List(), nodes.GetStore().List())
+	})
 	return nil
 }
 
-// syncLoop is the only goroutine that accesses pods.
-func (a *Agent) syncLoop(ctx context.Context) {
+// syncLoop is the only goroutine that accesses pods. It first waits for the static pods, for a limited time. It calls
+// restore when the caches have synced, and processes changes from the API server only after that.
+func (a *Agent) syncLoop(ctx context.Context, synced <-chan struct{}, restore func()) {
+	if !a.awaitStaticPods(ctx) {
+		return
+	}
+	var podEvents <-chan podEvent
+	var nodeEvents <-chan *corev1.Node
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var next *statusWrite
@@ -138,32 +158,27 @@ func (a *Agent) syncLoop(ctx context.Context) {
 			next = nil
 		case <-ctx.Done():
 			return
-		case e := <-a.podEvents:
-			if e.deleted {
-				a.handlePodRemoval(e.pod.UID)
-			} else {
-				a.handlePod(e.pod)
-			}
-		case n := <-a.nodeEvents:
+		case <-synced:
+			restore()
+			synced, podEvents, nodeEvents = nil, a.podEvents, a.nodeEvents
+		case list := <-a.static.source:
+			a.setStaticPods(list)
+		case <-a.static.results.ready:
+			a.static.results.each(a.handleMirrorWrite)
+		case e := <-podEvents:
+			a.handlePodEvent(e)
+		case n := <-nodeEvents:
 			a.handleNode(n)
 		case <-a.nodeReads.ready:
-			for _, r := range a.nodeReads.drain() {
-				a.handleNodeRead(r)
-			}
+			a.nodeReads.each(a.handleNodeRead)
 		case uid := <-a.claimsReady:
 			a.handleClaimsBound(uid)
 		case <-a.reports.ready:
-			for _, r := range a.reports.drain() {
-				a.handleReport(r)
-			}
+			a.reports.each(a.handleReport)
 		case <-a.evictions.ready:
-			for _, e := range a.evictions.drain() {
-				a.evict(e)
-			}
+			a.evictions.each(a.evict)
 		case <-a.shutdowns.ready:
-			for _, s := range a.shutdowns.drain() {
-				a.startShutdown(s)
-			}
+			a.shutdowns.each(a.startShutdown)
 		case w := <-a.writeResults:
 			a.handleWriteResult(w)
 		case <-timer.C:

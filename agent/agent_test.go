@@ -164,10 +164,10 @@ func TestInvalidNodeManifests(t *testing.T) {
 	}
 }
 
-// TestExternallyRegistered checks that the agent serves an existing node that it must not, or may not,
-// create.
+// TestExternallyRegistered checks that the agent serves an existing node that it must not create, or that it
+// is forbidden to create.
 func TestExternallyRegistered(t *testing.T) {
-	for name, tc := range map[string]struct{ exists, byOthers bool }{
+	for name, tc := range map[string]struct{ exists, externallyRegistered bool }{
 		"exists":                            {true, true},
 		"does not exist":                    {false, true},
 		"exists, and creating is forbidden": {true, false},
@@ -182,7 +182,7 @@ func TestExternallyRegistered(t *testing.T) {
 			api.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, k8sruntime.Object, error) {
 				return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "n", nil)
 			})
-			a, err := agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{n}, ExternallyRegistered: tc.byOthers, Log: klog.Background(),
+			a, err := agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{n}, ExternallyRegistered: tc.externallyRegistered, Log: klog.Background(),
 				Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ type Allocation struct {
 	Actual *runtime.Resources `json:"actual,omitempty"`
 }
 
-// AllocationStore keeps the allocations of a node's pods while the agent does not run. A pod can be
+// AllocationStore stores the allocations of a node's pods while the agent does not run. A pod can be
 // resized in that time, and its status may be older than its allocation.
 type AllocationStore interface {
 	Load() (map[types.UID]Allocation, error)
@@ -37,7 +37,7 @@ func (a *Agent) loadAllocations() {
 	}
 }
 
-// allocationRetry is the time between attempts to store allocations. Each one writes a file.
+// allocationRetry is the time between attempts to store allocations. Each attempt writes a file.
 const allocationRetry = 10 * time.Second
 
 // allocationTimerPrefix and a node's name identify the timer of an attempt.

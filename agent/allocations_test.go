@@ -48,11 +48,11 @@ func TestAllocationsOnFullDisk(t *testing.T) {
 		}
 		waitBriefly()
 		if n := c.store.setError(errors.New("no space left on device")) - before; n != 1 || log.count(message) != 1 {
-			t.Errorf("20 pods: stored %d times with %d messages, want one of each", n, log.count(message))
+			t.Errorf("20 pods: %d calls of Save with %d messages, want one of each", n, log.count(message))
 		}
 		time.Sleep(time.Minute)
 		if n := c.store.setError(nil) - before; n < 5 || n > 8 || log.count(message) != 1 {
-			t.Errorf("after a minute: stored %d times with %d messages, want every 10 s and one message", n, log.count(message))
+			t.Errorf("after a minute: %d calls of Save with %d messages, want 5 to 8 calls and one message", n, log.count(message))
 		}
 		time.Sleep(11 * time.Second)
 		if stored, err := c.store.Load(); len(stored) != 20 {

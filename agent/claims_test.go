@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
+// TestPodStartsWhenClaimsAreBound checks that a pod waits for its claim, and that a waiting pod can be deleted.
 func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
@@ -25,7 +26,7 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if got := get(t, api, "p"); got.Status.Phase == corev1.PodRunning {
-			t.Error("the pod runs before its claim is bound")
+			t.Error("the pod is Running before its claim is bound, want it to wait")
 		}
 		now := metav1.Now()
 		terminating := get(t, api, "q")

@@ -21,13 +21,13 @@ func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, me
 	rec.Reason, rec.Message, rec.GraceSeconds = reason, message, grace
 	text, err := rec.JSON()
 	if err != nil {
-		return nil // the record controller reconstructs it
+		return nil // the controller of displacement records reconstructs it
 	}
 	return map[string]string{journal.Annotation: text}
 }
 
-// DisplacementEvents returns a recorder that passes events about displaced pods to r and drops
-// others, for thousands of simulated nodes.
+// DisplacementEvents returns a recorder that passes events about displaced pods to r and drops all
+// other events. It limits the number of events of thousands of simulated nodes.
 func DisplacementEvents(r record.EventRecorder) record.EventRecorder { return displacementEvents{r: r} }
 
 type displacementEvents struct {
@@ -43,7 +43,7 @@ func (d displacementEvents) AnnotatedEventf(object runtime.Object, annotations m
 }
 
 // NewEventSink returns a sink that stores events in the API. An event with a displacement record
-// gets the name and label of that record, so that a displaced pod has a single one.
+// gets the name and label of that record, so that a displaced pod has a single record.
 func NewEventSink(client kubernetes.Interface) record.EventSink {
 	return displacementSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}}
 }

@@ -43,7 +43,7 @@ func TestRejectionHasRecord(t *testing.T) {
 			e := list.Items[0]
 			rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
 			if err != nil || e.Name != executor.RecordEventName("p", "p") || rec.Cause != "Admission" || rec.Writer != executor.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
-				t.Errorf("%s: record %+v, labels %v, want cause Admission and reason %s", name, rec, e.Labels, tc.reason)
+				t.Errorf("%s: event %s with labels %v and record %+v, %v, want cause Admission and reason %s", name, e.Name, e.Labels, rec, err, tc.reason)
 			}
 			if e.Reason != tc.reason || e.Source.Component != "kubelet" || e.Type != corev1.EventTypeWarning {
 				t.Errorf("%s: %s event %s of %+v, want Warning %s of kubelet", name, e.Type, e.Reason, e.Source, tc.reason)
@@ -73,7 +73,7 @@ func TestDisplacementEvents(t *testing.T) {
 	})
 }
 
-// rejectingPressure is a PressureManager that rejects all pods, or none if it is nil.
+// rejectingPressure is a PressureManager that rejects all pods, or none if Rejection is nil.
 type rejectingPressure struct{ *agent.Rejection }
 
 func (r rejectingPressure) Admit(*corev1.Pod) *agent.Rejection { return r.Rejection }

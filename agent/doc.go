@@ -36,6 +36,6 @@
 //   - A pod holds its resources from admission until none of its containers run.
 //   - Labels, taints and resources that other clients set on the node are kept.
 //
-// Differences from Kubernetes: pods admitted before a restart are not admitted again. A pod
+// Differences from Kubernetes: of pods admitted before a restart only the sysctls are checked again. A pod
 // that placement denies is checked again with the current node object from the API.
 package agent

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestEphemeralContainer checks the status of an ephemeral container, also after a restart.
+// TestEphemeralContainer checks the status of an ephemeral container before and after the agent restarts.
 func TestEphemeralContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newResizeCluster(t, pod("a"))

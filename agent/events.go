@@ -44,7 +44,6 @@ func (a *Agent) recordEvents(p *pod, event podlifecycle.Event) {
 // formatPod returns the name that the kubelet uses in messages.
 func formatPod(p *corev1.Pod) string { return p.Name + "_" + p.Namespace + "(" + string(p.UID) + ")" }
 
-// containerReference returns the object reference of a container for events.
 func containerReference(p *corev1.Pod, container string) *corev1.ObjectReference {
 	field := "spec.containers{" + container + "}"
 	if slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container }) {

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// DisruptionTarget is written early only if the grace period exceeds maxUnannouncedGrace.
-// Otherwise the pod terminates before a client can observe the condition.
+// maxUnannouncedGrace is the longest grace period for which the agent does not write DisruptionTarget before
+// the pod terminates: clients could hardly observe the condition.
 const maxUnannouncedGrace = time.Second
 
 // evict ends a pod because of node pressure, preemption by a critical pod, or node shutdown.

@@ -74,7 +74,7 @@ func TestEvictionTime(t *testing.T) {
 				return
 			}
 		}
-		t.Error("no condition DisruptionTarget")
+		t.Error("no condition DisruptionTarget, want one")
 	})
 }
 
@@ -201,8 +201,8 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 				t.Errorf("after 15 s: %s is %s %s, want %s", name, p.Phase, p.Reason, want)
 			}
 		}
-		if got := nodeConditions(t, api); got != "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False" {
-			t.Errorf("conditions %s, want Ready=False only", got)
+		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False"; got != want {
+			t.Errorf("conditions %s, want %s", got, want)
 		}
 		time.Sleep(20 * time.Second)
 		synctest.Wait()

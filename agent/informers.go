@@ -81,7 +81,7 @@ func trimObject(obj any) (any, error) {
 // podEvent is a change of a pod from the watch.
 type podEvent struct {
 	pod     *corev1.Pod
-	deleted bool // the pod was deleted
+	deleted bool
 }
 
 // isReplacement reports whether two versions of a pod have different UIDs.

@@ -61,7 +61,7 @@ func TestPartitionedNodeReportsReadyOnReconnect(t *testing.T) {
 		}
 		for _, c := range n.Status.Conditions {
 			if c.Status == corev1.ConditionUnknown {
-				t.Errorf("condition %s is %s, want it updated", c.Type, c.Status)
+				t.Errorf("condition %s is %s, want True or False", c.Type, c.Status)
 			}
 		}
 		cancel()

@@ -22,6 +22,13 @@ func (m *mailbox[T]) put(item T) {
 	}
 }
 
+// each calls f for all items and removes them.
+func (m *mailbox[T]) each(f func(T)) {
+	for _, item := range m.drain() {
+		f(item)
+	}
+}
+
 func (m *mailbox[T]) drain() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()

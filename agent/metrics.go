@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Metrics are the Prometheus metrics of an agent, under the kubelet's names.
+// Metrics are the Prometheus metrics of an agent. Those that the kubelet also has use its names.
 type Metrics struct {
 	runningPods       prometheus.Gauge
 	runningContainers *prometheus.GaugeVec
@@ -48,8 +48,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// rejectionReasons are initialized to 0. Rejections for extended resources count as
-// OutOfExtended.
+// rejectionReasons are the values of the label reason. Any other reason is OutOf with the name of another resource,
+// and counts as OutOfExtended.
 var rejectionReasons = []string{"Evicted", "SysctlForbidden", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "OutOfExtended",
 	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported",
 	"SupplementalGroupsPolicyNotSupported", "NodeShutdown", "OutOfDisk"}
@@ -85,7 +85,7 @@ func (m *Metrics) countPreemption(denials []placement.AdmissionResult, pods int)
 	m.preemptions.WithLabelValues(denials[0].Resource).Add(float64(pods))
 }
 
-// countStart counts the start of a container.
+// countStart counts the start of a container. attempt is greater than 0 for a restart.
 func (m *Metrics) countStart(attempt int32) {
 	m.startedContainers.Inc()
 	if attempt > 0 {

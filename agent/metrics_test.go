@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +86,7 @@ func TestMetricsAndEvents(t *testing.T) {
 			"Warning BackOff Back-off restarting failed container c in pod crashing_default(crashing)",
 		} {
 			if !slices.Contains(messages, want) {
-				t.Errorf("no event %q, got %s", want, fmt.Sprintf("%q", messages))
+				t.Errorf("events %q, want one that is %q", messages, want)
 			}
 		}
 	})

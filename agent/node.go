@@ -30,6 +30,7 @@ type node struct {
 	started         time.Time
 	observedPodCIDR atomic.Value // string; the range in the API
 	podIPs          ipAllocator  // of a simulated node; used only by the loop
+	uid             types.UID    // of the object in the API; used only by the loop
 	observed        *corev1.Node // manifest merged with labels, taints and resources of other clients; used only by the loop
 
 	addresses         func() []corev1.NodeAddress // current addresses
@@ -76,15 +77,23 @@ func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *
 // registerWithAPIServer registers the node. It retries with backoff until it succeeds or ctx is
 // done.
 func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
-	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 1 << 20, Cap: 7 * time.Second}
-	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+	// wait.Backoff with a Cap gives up once it is reached.
+	for delay := 100 * time.Millisecond; ; delay = min(2*delay, maxRegistrationDelay) {
 		err := a.syncNodeStatus(ctx, n)
-		if err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Failed to register the node, retrying", "node", n.manifest.Name)
+		if err == nil || ctx.Err() != nil {
+			return
 		}
-		return err == nil, nil
-	})
+		a.opts.Log.Error(err, "Failed to register the node, retrying", "node", n.manifest.Name)
+		select {
+		case <-time.After(wait.Jitter(delay, 0.2)):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
+
+// maxRegistrationDelay bounds the delay between attempts to register a node.
+const maxRegistrationDelay = 7 * time.Second
 
 // runHeartbeats renews the Lease and reports the node status until ctx is done.
 func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
@@ -113,7 +122,7 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 const statusRetryDelay = 10 * time.Second
 
 // syncNodeStatus creates the node, or updates labels, capacity and conditions of the existing
-// one. It keeps what other clients set.
+// one. It keeps the fields that other clients set.
 func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
 	select {
 	case a.statusSlots <- struct{}{}:
@@ -167,7 +176,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	return err
 }
 
-// getOrCreate returns the node of the API, or nil if it creates the node or must not create it. The
+// getOrCreate returns the existing Node object, or nil if it creates the node or must not create it. The
 // first call tries to create the node before it reads it, because most nodes that register are new
 // and thousands may register together.
 func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) (*corev1.Node, error) {
@@ -182,7 +191,7 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) 
 		}
 	}
 	_, err := nodes.Create(ctx, desired, metav1.CreateOptions{})
-	if err != nil { // it exists, and perhaps the agent may not create nodes
+	if err != nil { // perhaps the node exists, and the agent may not create nodes
 		existing, getErr := nodes.Get(ctx, desired.Name, metav1.GetOptions{})
 		if getErr != nil {
 			return nil, err
@@ -196,8 +205,8 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) 
 	return nil, nil
 }
 
-// metadataPatch returns a merge patch with the labels and annotations of desired that existing lacks,
-// nil if there are none.
+// metadataPatch returns a merge patch with the labels and annotations of desired that existing lacks or has
+// with another value, nil if there are none.
 func metadataPatch(desired, existing *corev1.Node) []byte {
 	changes := map[string]map[string]string{}
 	addChanges := func(field string, desired, existing map[string]string) {
@@ -220,7 +229,7 @@ func metadataPatch(desired, existing *corev1.Node) []byte {
 	return patch
 }
 
-// syncAddresses queues a status write for every running pod if the node's addresses changed.
+// syncAddresses queues a status write for every pod that has not terminated if the node's addresses changed.
 func (a *Agent) syncAddresses(n *node) {
 	addresses := n.addresses()
 	if slices.Equal(addresses, n.reportedAddresses) {
@@ -239,6 +248,10 @@ func (a *Agent) handleNode(object *corev1.Node) {
 	n := a.nodes[object.Name]
 	if n == nil {
 		return
+	}
+	if n.uid != object.UID {
+		n.uid = object.UID
+		a.reconcileMirrors()
 	}
 	a.observePodCIDR(n, object)
 	a.syncAddresses(n)

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodeConditions returns the pressure conditions and Ready. A condition with unchanged status
-// keeps its transition time; conditions of other writers are kept.
+// nodeConditions returns the pressure conditions, Ready, and the existing conditions of other
+// writers. The transition time of a condition changes only with its status.
 func (a *Agent) nodeConditions(n *node, existing []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
 	out := []corev1.NodeCondition{
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
@@ -31,22 +31,21 @@ func (a *Agent) nodeConditions(n *node, existing []corev1.NodeCondition, now met
 		if c.LastTransitionTime.IsZero() {
 			c.LastTransitionTime = now
 		}
-		if j := slices.IndexFunc(existing, func(w corev1.NodeCondition) bool { return w.Type == c.Type }); j >= 0 && existing[j].Status == c.Status {
+		if j := slices.IndexFunc(existing, func(e corev1.NodeCondition) bool { return e.Type == c.Type }); j >= 0 && existing[j].Status == c.Status {
 			c.LastTransitionTime = existing[j].LastTransitionTime
 		}
 	}
-	for _, w := range existing {
-		if w.Type == outOfDiskCondition {
-			continue // pressure no longer reports it
+	for _, e := range existing {
+		if e.Type == outOfDiskCondition {
+			continue // n.pressure no longer reports it
 		}
-		if !slices.ContainsFunc(out, func(c corev1.NodeCondition) bool { return c.Type == w.Type }) {
-			out = append(out, w)
+		if !slices.ContainsFunc(out, func(c corev1.NodeCondition) bool { return c.Type == e.Type }) {
+			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// readyCondition returns the Ready condition of a node.
 func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}
 	err := a.podCIDRError(n)

@@ -27,7 +27,7 @@ func drainEvents(r *record.FakeRecorder) (out []string) {
 	}
 }
 
-// changingPressure reports MemoryPressure while it is set.
+// changingPressure reports MemoryPressure while memory is set.
 type changingPressure struct{ memory bool }
 
 func (*changingPressure) Admit(*corev1.Pod) *agent.Rejection { return nil }

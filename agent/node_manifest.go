@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,7 +15,7 @@ import (
 // implements.
 const Version = "v1.37.2-berth"
 
-// NewNode returns a node manifest of the given size.
+// NewNode returns a node manifest with the given capacity.
 func NewNode(name string, cpu, memory resource.Quantity) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -47,8 +48,8 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 // node is simulated.
 func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.ContainerRuntimeVersion != "" }
 
-// completeManifest sets the defaults of a node manifest: labels, pods, ephemeral storage,
-// addresses and versions.
+// completeManifest returns a copy of a node manifest with defaults: labels, capacity for pods and ephemeral
+// storage, allocatable, and the node info of a simulated node. index identifies the manifest in errors.
 func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	n = n.DeepCopy()
 	if n.Name == "" {
@@ -97,5 +98,5 @@ func kernelVersion() string {
 	if err != nil {
 		return "unknown"
 	}
-	return string(b[:max(len(b)-1, 0)])
+	return strings.TrimSpace(string(b))
 }

@@ -57,6 +57,10 @@ type Options struct {
 	// Images returns the image list for the node status; nil: the list is empty.
 	Images func(node string) []corev1.ContainerImage
 
+	// StaticPods delivers all static pods of the only node, at once and after each change. Nil: there are
+	// none, and mirror pods from the API server are ordinary pods.
+	StaticPods <-chan []*corev1.Pod
+
 	// Allocations stores the allocated resources of the pods of the only node. Nil: after a restart
 	// the agent derives them from the pods' status.
 	Allocations AllocationStore

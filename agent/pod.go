@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -16,7 +18,7 @@ import (
 
 // pod is a pod bound to a node of this agent. Only the loop accesses it.
 type pod struct {
-	object            *corev1.Pod // as last seen
+	object            *corev1.Pod // as last observed
 	node              *node
 	lifecycle         *podlifecycle.Machine
 	addresses         []string
@@ -36,7 +38,8 @@ type pod struct {
 	statusDirty       bool // a status write is due
 	writing           bool // a status write is in flight
 	retryAt           time.Time
-	writeFailures     int       // consecutive failed status writes
+	writeFailures     int // consecutive failed status writes
+	startTime         metav1.Time
 	timerAt           time.Time // when the next timer fires; zero without one
 }
 
@@ -71,7 +74,6 @@ func (p *pod) container(name string) *podlifecycle.Status {
 	return nil
 }
 
-// containerState returns the state of the named container.
 func (p *pod) containerState(name string) podlifecycle.State {
 	if s := p.container(name); s != nil {
 		return s.State
@@ -79,13 +81,29 @@ func (p *pod) containerState(name string) podlifecycle.State {
 	return podlifecycle.ContainerNotStarted
 }
 
-// hasStarted reports whether any container has been started.
+// hasStarted reports whether any init or regular container has been started.
 func (p *pod) hasStarted() bool {
 	init, containers := p.lifecycle.Statuses()
 	return slices.ContainsFunc(slices.Concat(init, containers), func(s podlifecycle.Status) bool { return s.State != podlifecycle.ContainerNotStarted || s.Restarts > 0 })
 }
 
-// handlePod processes a new or changed pod.
+// compareByName orders pods by namespace and name.
+func compareByName(a, b *corev1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// handlePodEvent processes a change of a pod from the watch.
+func (a *Agent) handlePodEvent(e podEvent) {
+	switch {
+	case a.isMirrorPod(e.pod):
+		a.handleMirrorPod(e.pod, e.deleted)
+	case e.deleted:
+		a.handlePodRemoval(e.pod.UID)
+	default:
+		a.handlePod(e.pod)
+	}
+}
+
 func (a *Agent) handlePod(object *corev1.Pod) {
 	p := a.pods[object.UID]
 	existed := p != nil
@@ -93,7 +111,7 @@ func (a *Agent) handlePod(object *corev1.Pod) {
 	switch {
 	case !existed:
 		p = a.addPod(object)
-		events = a.resumeEviction(p)
+		events = append(a.recheckSysctls(p), a.resumeEviction(p)...)
 	case isNewer(p.object, object):
 		return
 	default:
@@ -169,6 +187,7 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 		if p.statusDirty {
 			a.statusQueue = append(a.statusQueue, p) // a previous write of the final status failed
 		}
+		a.removeReleased(p)
 		return
 	}
 	a.saveAllocations(p.node)
@@ -185,9 +204,9 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 		a.timers.add(wake, p.object.UID)
 	}
 	a.queueStatus(p)
+	a.removeReleased(p)
 }
 
-// countRunningContainers updates the metric of running containers.
 func (a *Agent) countRunningContainers(p *pod) {
 	if running := p.lifecycle.RunningContainers(); running != p.runningContainers {
 		a.opts.Metrics.runningContainers.WithLabelValues("running").Add(float64(running - p.runningContainers))
@@ -228,7 +247,6 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	}
 }
 
-// handleReport processes a report of the runtime.
 func (a *Agent) handleReport(r runtime.Report) {
 	p := a.pods[r.Pod]
 	if p == nil {
@@ -251,6 +269,9 @@ func (a *Agent) handleReport(r runtime.Report) {
 		return
 	}
 	a.stepPod(p, r.Event)
+	if a.pods[r.Pod] != p { // a static pod that is removed
+		return
+	}
 	switch e := r.Event.(type) {
 	case podlifecycle.Started:
 		if restarts := a.handleStarted(p, e.Container, r.Resources); len(restarts) > 0 {
@@ -310,6 +331,12 @@ func (a *Agent) nextWrite() *statusWrite {
 		p := a.statusQueue[0]
 		a.statusQueue = a.statusQueue[1:]
 		if !p.statusDirty || p.writing || a.pods[p.object.UID] != p || time.Now().Before(p.retryAt) {
+			continue
+		}
+		if a.isStatic(p) {
+			if w := a.nextStaticWrite(p); w != nil {
+				return w
+			}
 			continue
 		}
 		p.statusDirty = false

@@ -36,7 +36,7 @@ func (n *node) podCIDR() string {
 	return cidr
 }
 
-// podCIDRGrace returns how long a simulated node without a range is ready. A node usually gets one
+// podCIDRGrace returns how long a simulated node without a range stays ready. A node usually gets a range
 // within milliseconds. The grace is longer for agents of many nodes, whose additional status writes
 // would delay the start of other nodes.
 func (a *Agent) podCIDRGrace() time.Duration {
@@ -47,8 +47,9 @@ func (a *Agent) podCIDRGrace() time.Duration {
 // immediately. The writes of more nodes are spread.
 const immediateReports = 100
 
-// firstStatusDelay returns the delay of the status write after the registration. Nodes that started
-// together are spread. A node without a range reports its address, or that it still has none.
+// firstStatusDelay returns the delay of the status write after the registration. It spreads the writes of
+// nodes that started together. A node without a range writes after podCIDRGrace: either its address, or that
+// it still has no range.
 func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	if !n.hasRuntime && n.podCIDR() == "" {
 		return a.podCIDRGrace() + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
@@ -56,7 +57,7 @@ func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	return time.Duration(rand.Int63n(int64(a.opts.StatusInterval)))
 }
 
-// podCIDRError returns why the node cannot run pods on its range, or nil.
+// podCIDRError returns an error if the node cannot run pods: it has no range, or another one than its network.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
 	case !n.hasRuntime && observed == "" && time.Since(n.started) >= a.podCIDRGrace():
@@ -98,8 +99,7 @@ func (a *Agent) observePodCIDR(n *node, object *corev1.Node) {
 	}
 }
 
-// waitForPodCIDR sets a range that the simulated node chooses if the cluster allocates none within
-// the timeout.
+// waitForPodCIDR sets the range local if the cluster allocates none to the simulated node within the timeout.
 func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
 	timeout := time.NewTimer(a.opts.PodCIDRTimeout)
 	defer timeout.Stop()
@@ -113,10 +113,11 @@ func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
 		if n.podCIDR() != "" {
 			return
 		}
-		if err := SetPodCIDR(ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Failed to set a podCIDR, retrying", "node", n.manifest.Name, "podCIDR", local)
-		} else {
+		switch err := SetPodCIDR(ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); {
+		case err == nil:
 			a.opts.Log.Info("The cluster allocates no podCIDR; the node chooses a range itself", "node", n.manifest.Name, "podCIDR", local)
+		case ctx.Err() == nil:
+			a.opts.Log.Error(err, "Failed to set a podCIDR, retrying", "node", n.manifest.Name, "podCIDR", local)
 		}
 	}
 }

@@ -1,21 +1,19 @@
 package agent
 
 import (
-	"cmp"
 	"net/netip"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ipAllocator assigns pod IPs of a simulated node. It skips the network and gateway addresses.
+// ipAllocator assigns pod IPs of a simulated node. It skips the network, gateway and broadcast addresses.
 type ipAllocator struct {
 	used map[string]bool
 	next netip.Addr
 }
 
-// allocate returns the pod's existing IP, or a free one. It returns nil if none is free; the
-// pod then runs without an IP.
+// allocate returns the pod's existing IP, or a free one of the range cidr. It returns nil for a pod on the host
+// network, and if no IP is free: the pod then runs without one.
 func (a *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
 	if a.used == nil {
 		a.used = map[string]bool{}
@@ -32,13 +30,16 @@ func (a *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
 		return nil
 	}
 	first := prefix.Masked().Addr().Next().Next()
+	if !isPodIP(prefix, first) {
+		return nil
+	}
 	if !a.next.IsValid() {
 		a.next = first
 	}
-	for addr, round := a.next, 0; round < 2; addr = addr.Next() {
-		if !prefix.Contains(addr) {
+	for addr, wraps := a.next, 0; wraps < 2; addr = addr.Next() {
+		if !isPodIP(prefix, addr) {
 			addr = first
-			round++
+			wraps++
 		}
 		if ip := addr.String(); !a.used[ip] {
 			a.used[ip], a.next = true, addr.Next()
@@ -48,19 +49,9 @@ func (a *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
 	return nil
 }
 
+// isPodIP reports whether addr is in the range and is not its broadcast address, which only IPv4 has.
+func isPodIP(prefix netip.Prefix, addr netip.Addr) bool {
+	return prefix.Contains(addr) && (addr.Is6() || prefix.Contains(addr.Next()))
+}
+
 func (a *ipAllocator) release(ip string) { delete(a.used, ip) }
-
-// compareResourceVersions compares two resource versions as numbers.
-func compareResourceVersions(a, b string) (int, error) {
-	x, err := strconv.ParseUint(a, 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	y, err := strconv.ParseUint(b, 10, 64)
-	return cmp.Compare(x, y), err
-}
-
-// compareByName orders pods by namespace and name.
-func compareByName(a, b *corev1.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}

@@ -43,9 +43,9 @@ type Eviction struct {
 	Grace           time.Duration
 	// Immediate kills all containers without hooks or grace.
 	Immediate bool
-	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
-	// grace period that exceeds maxUnannouncedGrace it is written immediately, so that a restarted
-	// agent can resume the eviction.
+	// Condition, if not nil, is written with the failure. If its reason is TerminationByKubelet and the
+	// eviction is not immediate and has a grace period of more than 1 s, the agent writes it at the start, so
+	// that a restarted agent can resume the eviction.
 	Condition *corev1.PodCondition
 	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if
 	// the pod does not exist. It must not block.
@@ -55,7 +55,7 @@ type Eviction struct {
 // Evict ends a pod. It may be called from any goroutine and does not block.
 func (a *Agent) Evict(e Eviction) { a.evictions.put(e) }
 
-// Pods returns the pods that hold resources on the node, as last seen. Callers must not modify
+// Pods returns the pods that hold resources on the node, as last observed. Callers must not modify
 // them.
 func (a *Agent) Pods(node string) []*corev1.Pod {
 	if n := a.nodes[node]; n != nil {

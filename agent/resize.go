@@ -20,7 +20,7 @@ import (
 type podResize struct {
 	allocated *runtime.Resources // nil: the desired ones
 	actual    *runtime.Resources // nil: the allocated ones
-	target    *corev1.Pod        // of the Resize that the runtime is executing
+	target    *corev1.Pod        // passed to the Resize that the runtime is executing
 	// admitted caches the object with the allocated resources; admittedOf is the object from which it
 	// was built.
 	admitted, admittedOf *corev1.Pod
@@ -123,7 +123,8 @@ func withoutResizeStatus(object *corev1.Pod) *corev1.Pod {
 	return &out
 }
 
-// allocate makes the desired resources the allocated ones and applies them.
+// allocate makes the desired resources the allocated ones and applies them. It returns the lifecycle events
+// that follow.
 func (a *Agent) allocate(p *pod) []podlifecycle.Event {
 	before := p.admitted()
 	if p.resize.actual == nil {
@@ -178,7 +179,6 @@ func (a *Agent) resumeResize(p *pod) {
 	a.stepPod(p, append(events, a.tryResize(p)...)...)
 }
 
-// handleResizeResult processes the result of an attempt of the runtime.
 func (a *Agent) handleResizeResult(p *pod, r *runtime.ResizeResult) {
 	if p.resize.actual == nil || r.Target != p.resize.target {
 		return
@@ -266,22 +266,23 @@ func (a *Agent) retryResizes(n *node) {
 	}
 }
 
+// compareResizes orders deferred resizes as retryResizes requires.
 func compareResizes(x, y *pod) int {
-	rank := func(p *pod) (increases, burstable int, priority int32) {
+	rank := func(p *pod) (increases, notGuaranteed int, priority int32) {
 		if increase, _ := requestsChange(p.admitted(), p.object); increase {
 			increases = 1
 		}
 		if conversion.QoS(p.object) != corev1.PodQOSGuaranteed {
-			burstable = 1
+			notGuaranteed = 1
 		}
 		if p.object.Spec.Priority != nil {
 			priority = *p.object.Spec.Priority
 		}
-		return increases, burstable, priority
+		return increases, notGuaranteed, priority
 	}
-	xIncreases, xBurstable, xPriority := rank(x)
-	yIncreases, yBurstable, yPriority := rank(y)
-	return cmp.Or(cmp.Compare(xIncreases, yIncreases), cmp.Compare(yPriority, xPriority), cmp.Compare(xBurstable, yBurstable),
+	xIncreases, xNotGuaranteed, xPriority := rank(x)
+	yIncreases, yNotGuaranteed, yPriority := rank(y)
+	return cmp.Or(cmp.Compare(xIncreases, yIncreases), cmp.Compare(yPriority, xPriority), cmp.Compare(xNotGuaranteed, yNotGuaranteed),
 		x.resize.pending.LastTransitionTime.Compare(y.resize.pending.LastTransitionTime.Time), compareByName(x.object, y.object))
 }
 

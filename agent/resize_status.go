@@ -72,7 +72,7 @@ func setResizeStatus(out *corev1.PodStatus, p *pod, now metav1.Time) {
 	}
 }
 
-// actualResources returns the resources that a container has.
+// actualResources returns the resources that the runtime has applied to a container.
 func (p *pod) actualResources(c *corev1.Container) *corev1.ResourceRequirements {
 	if p.resize.actual != nil {
 		if resources, ok := p.resize.actual.Containers[c.Name]; ok {
@@ -106,8 +106,8 @@ func (a *Agent) restoreResize(p *pod) {
 	}
 }
 
-// allocationOf returns the resources that the pod's status reports. The status contains limits of
-// running containers only.
+// allocationOf returns the resources that the pod's status reports. The status has those of created containers
+// only; the others have the resources of the specification.
 func allocationOf(object *corev1.Pod) Allocation {
 	allocated := runtime.SpecResources(object).Clone()
 	actual := allocated.Clone()

@@ -44,7 +44,7 @@ func newResizeCluster(t *testing.T, pods ...*corev1.Pod) *resizeCluster {
 func (c *resizeCluster) start() {
 	a, err := agent.New(agent.Options{
 		Client: c.api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: c.log,
-		Events: recorder{c.events}, Allocations: c.store,
+		Events: c.events, Allocations: c.store,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			return &failingRuntime{simulated.New(report), report, c}
 		},
@@ -64,9 +64,6 @@ func (c *resizeCluster) start() {
 	waitBriefly()
 }
 
-// recorder is a FakeRecorder with annotations.
-type recorder struct{ *record.FakeRecorder }
-
 // failingRuntime fails resizes with the error that its cluster sets.
 type failingRuntime struct {
 	*simulated.Runtime
@@ -82,7 +79,7 @@ func (r *failingRuntime) Resize(pod *corev1.Pod, actual runtime.Resources) {
 	r.report(runtime.Report{Pod: pod.UID, Resize: &runtime.ResizeResult{Target: pod, Applied: actual, Error: r.cluster.resizeError}})
 }
 
-// memoryStore stores allocations.
+// memoryStore is an AllocationStore in memory.
 type memoryStore struct {
 	mu          sync.Mutex
 	allocations map[types.UID]agent.Allocation
@@ -107,7 +104,6 @@ func (s *memoryStore) Save(allocations map[types.UID]agent.Allocation) error {
 	return nil
 }
 
-// resize sets the requests of a pod.
 func (c *resizeCluster) resize(name, cpu string) {
 	c.t.Helper()
 	p := get(c.t, c.api, name)
@@ -219,6 +215,8 @@ func TestResizeErrorAndRestart(t *testing.T) {
 	})
 }
 
+// TestAllocationSurvivesRestart checks that a pod keeps its allocated resources if it is resized while the agent does
+// not run, with stored allocations and with the pod's status only.
 func TestAllocationSurvivesRestart(t *testing.T) {
 	for _, stored := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -238,7 +236,7 @@ func TestAllocationSurvivesRestart(t *testing.T) {
 			create(t, c.api, pod("c", withRequests("1", "1Gi")))
 			waitBriefly()
 			if got := get(t, c.api, "c").Status.Phase; got != corev1.PodRunning {
-				t.Errorf("pod that fits next to the allocations: %s, want Running", got)
+				t.Errorf("allocations stored: %v: phase %s of a pod that fits next to the allocations, want Running", stored, got)
 			}
 		})
 	}

@@ -16,6 +16,11 @@ import (
 // restorePods adds the pods that exist when the agent starts: first those admitted earlier,
 // which hold resources, then the others by age.
 func (a *Agent) restorePods(pods, nodes []any) {
+	for _, o := range pods { // before the nodes, with which mirror pods are created
+		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil && a.isMirrorPod(p) {
+			a.handleMirrorPod(p, false)
+		}
+	}
 	for _, o := range nodes {
 		if n, ok := o.(*corev1.Node); ok && a.nodes[n.Name] != nil {
 			a.handleNode(n)
@@ -24,13 +29,15 @@ func (a *Agent) restorePods(pods, nodes []any) {
 	existing := map[types.UID]bool{}
 	var bound []*corev1.Pod
 	for _, o := range pods {
-		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil {
+		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil && !a.isMirrorPod(p) {
 			existing[p.UID] = true
 			bound = append(bound, p)
 		}
 	}
-	a.runtime.RemoveOrphans(existing)
-	a.loadAllocations()
+	for uid := range a.pods { // static pods
+		existing[uid] = true
+	}
+	a.removeOrphans(existing)
 	slices.SortFunc(bound, func(x, y *corev1.Pod) int {
 		if admitted := wasAdmitted(x); admitted != wasAdmitted(y) {
 			if admitted {
@@ -59,6 +66,9 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	n := a.nodes[object.Spec.NodeName]
 	p := &pod{object: object, node: n}
 	a.pods[object.UID] = p
+	if a.static.kept != nil {
+		a.static.kept[object.UID] = true
+	}
 	if !n.hasRuntime {
 		p.addresses = n.podIPs.allocate(n.podCIDR(), object)
 	}
@@ -97,6 +107,21 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 		a.waitForClaims(p)
 	}
 	return p
+}
+
+// recheckSysctls returns the event that terminates a pod admitted earlier whose sysctls the node no longer allows,
+// as the kubelet does after a restart with another allowedUnsafeSysctls.
+func (a *Agent) recheckSysctls(p *pod) []podlifecycle.Event {
+	if p.rejected || p.lifecycle.Terminal() || p.lifecycle.Failure() != nil || p.object.DeletionTimestamp != nil {
+		return nil
+	}
+	r := checkSysctls(p.object, a.opts.AllowedUnsafeSysctls)
+	if r == nil {
+		return nil
+	}
+	a.unblock(p)
+	a.recordRejection(p, r)
+	return []podlifecycle.Event{podlifecycle.Fail{Reason: r.Reason, Message: rejectionPrefix + r.Message, Grace: terminationGracePeriod(p.object)}}
 }
 
 // mergeStatuses merges the existing containers of the runtime into those of the pod's status.
@@ -162,7 +187,7 @@ const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 
 // remainingGrace returns the remaining grace period of a deleted pod. If the agent observed the pod
 // before its deletion, that is the whole period from now on, so that clock skew with the API server
-// has no effect. After a restart it is computed from the deletion timestamp, which has a resolution
+// has no effect. Otherwise it is computed from the deletion timestamp, which has a resolution
 // of one second.
 func remainingGrace(p *corev1.Pod, observed bool) time.Duration {
 	remaining := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-func TestMergeStatusesKeepsFinalStatus(t *testing.T) {
+func TestMergeStatuses(t *testing.T) {
 	terminated := func(restarts int32, reason string) podlifecycle.Status {
 		return podlifecycle.Status{Name: "a", State: podlifecycle.ContainerTerminated, Restarts: restarts, Exit: podlifecycle.Exit{Code: 137, Reason: reason}}
 	}

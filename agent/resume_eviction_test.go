@@ -37,10 +37,10 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 	}{
 		"soft threshold":           {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
 		"no node pressure manager": {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
-		"for a critical pod":       {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
+		"preemption":               {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
 		"shutdown":                 {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, nil},
-		"short grace period":       {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
-		"long grace period":        {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
+		"short shutdown class":     {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
+		"long shutdown class":      {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,9 +82,9 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 	}
 }
 
-// TestImmediateEvictionIsNotAnnounced checks that the condition is not written before the final status
+// TestShortEvictionIsNotAnnounced checks that the condition is not written before the final status
 // if the grace period is short.
-func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
+func TestShortEvictionIsNotAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
 		a, stop := startAgent(t, api, func(*agent.Options) {})

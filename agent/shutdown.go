@@ -18,7 +18,6 @@ import (
 // does not end pods at shutdown.
 type Shutdown []shutdown.Class
 
-// nodeShutdown is a node shutdown in progress.
 type nodeShutdown struct {
 	node    *node
 	machine *shutdown.Machine // nil until the loop starts it
@@ -54,7 +53,6 @@ func nodeReference(n *corev1.Node) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)}
 }
 
-// startShutdown begins the shutdown of a node.
 func (a *Agent) startShutdown(s *nodeShutdown) {
 	var pods []shutdown.Pod
 	for _, p := range a.pods {
@@ -71,7 +69,6 @@ func (a *Agent) startShutdown(s *nodeShutdown) {
 // shutdownMessage is the kubelet's message for a pod that it terminates at shutdown.
 const shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 
-// continueShutdown steps the shutdown machine of a node.
 func (a *Agent) continueShutdown(n *node, terminated ...string) {
 	s := n.shutdown
 	if s == nil {
@@ -92,7 +89,7 @@ func (a *Agent) continueShutdown(n *node, terminated ...string) {
 // shutdownTimerPrefix marks the keys of shutdown timers.
 const shutdownTimerPrefix = types.UID("shutdown/")
 
-// handleTimer handles an expired timer of a pod or a node shutdown.
+// handleTimer handles an expired timer of a pod, of a node, or of the start of a static pod.
 func (a *Agent) handleTimer(key types.UID) {
 	if name, ok := strings.CutPrefix(string(key), string(shutdownTimerPrefix)); ok {
 		a.continueShutdown(a.nodes[name])
@@ -100,6 +97,11 @@ func (a *Agent) handleTimer(key types.UID) {
 	}
 	if name, ok := strings.CutPrefix(string(key), string(allocationTimerPrefix)); ok {
 		a.saveAllocations(a.nodes[name])
+		return
+	}
+	if name, ok := strings.CutPrefix(string(key), string(staticTimerPrefix)); ok {
+		a.startStaticPod(name)
+		a.reconcileMirror(name)
 		return
 	}
 	if p := a.pods[key]; p != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // generateStatus returns the pod status to report: the lifecycle state merged with the fields
-// of other writers.
+// of other writers. It sets the start time of a pod without one.
 func generateStatus(p *pod) corev1.PodStatus {
 	out := *p.object.Status.DeepCopy()
 	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.lifecycle.Phase()])
@@ -28,7 +28,7 @@ func generateStatus(p *pod) corev1.PodStatus {
 	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	if p.condition != nil && (p.lifecycle.Failure() != nil || p.announceCondition && p.lifecycle.Terminating()) {
-		// The status of a loaded node may be late. The scheduler compares the time of the eviction with
+		// A loaded node may write the status late. The scheduler compares the time of the eviction with
 		// that of the node's conditions.
 		evicted := now
 		if t := p.condition.LastTransitionTime; !t.IsZero() {
@@ -36,9 +36,13 @@ func generateStatus(p *pod) corev1.PodStatus {
 		}
 		setPodCondition(&out, *p.condition, p.object.Generation, evicted)
 	}
-	if out.StartTime == nil {
-		out.StartTime = &now
+	switch { // a new mirror pod of a running static pod has no start time
+	case out.StartTime != nil:
+		p.startTime = *out.StartTime
+	case p.startTime.IsZero():
+		p.startTime = now
 	}
+	out.StartTime = p.startTime.DeepCopy()
 	if p.rejected {
 		return out // a rejected pod has no containers
 	}

@@ -36,8 +36,8 @@ func withType(c corev1.PodCondition, t corev1.PodConditionType) corev1.PodCondit
 	return c
 }
 
-// sandboxReady reports whether the pod has its network. A real pod has it once the runtime
-// reported an address or a container.
+// sandboxReady reports whether the pod has its network. A pod of a real node has it once the runtime
+// has reported an address or a container.
 func sandboxReady(p *pod) bool {
 	if p.lifecycle.Stopped() || p.deletable {
 		return false
@@ -57,7 +57,6 @@ func terminalReason(p *pod) string {
 	return ""
 }
 
-// initializedCondition returns the Initialized condition.
 func initializedCondition(p *pod, init []podlifecycle.Status) corev1.PodCondition {
 	switch {
 	case p.lifecycle.Phase() == podlifecycle.Succeeded:

@@ -47,7 +47,6 @@ func (s *scriptedRuntime) RemoveOrphans(existing map[types.UID]bool) {
 	s.boundUIDs = existing
 }
 
-// calls returns the calls that the runtime received.
 func (s *scriptedRuntime) calls() (starts []podlifecycle.Start, resumed []string, boundUIDs map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +125,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 			t.Errorf("phase %s, state %+v, want Pending with ErrImagePull", p.Phase, p.ContainerStatuses[0].State)
 		}
 		if c := conditionOf(&p, corev1.PodReadyToStartContainers); c.Status != corev1.ConditionFalse {
-			t.Error("PodReadyToStartContainers is true without an address and a container")
+			t.Error("PodReadyToStartContainers is true without an address and a container, want false")
 		}
 		s.report(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
 		s.event(podlifecycle.Started{Container: "c"})
@@ -228,7 +227,7 @@ func TestRunningInitContainerIsNotReady(t *testing.T) {
 			t.Errorf("resources %+v, allocated %v, want those of the specification", i.Resources, i.AllocatedResources)
 		}
 		if sidecar.Resources == nil || sidecar.AllocatedResources != nil || c.Resources != nil {
-			t.Errorf("resources without requests %+v, of a container that is not created %+v, want no requests and none", sidecar.Resources, c.Resources)
+			t.Errorf("sidecar without requests: resources %+v, allocated %v, container that is not created: resources %+v, want empty, none, none", sidecar.Resources, sidecar.AllocatedResources, c.Resources)
 		}
 		s.event(podlifecycle.Exited{Container: "i"})
 		p = get(t, api, "p").Status

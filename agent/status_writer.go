@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -24,11 +25,10 @@ const (
 type statusWrite struct {
 	uid     types.UID
 	object  *corev1.Pod // nil: the status is up to date
-	current *corev1.Pod // as last seen
+	current *corev1.Pod // as last observed
 	remove  bool
 }
 
-// writeResult is the result of a statusWrite.
 type writeResult struct {
 	uid    types.UID
 	object *corev1.Pod // as returned by the API; nil if unknown
@@ -70,7 +70,6 @@ func (a *Agent) writeStatus(ctx context.Context, w statusWrite) (*corev1.Pod, er
 	return object, nil
 }
 
-// handleWriteResult processes the result of a status write.
 func (a *Agent) handleWriteResult(w writeResult) {
 	p := a.pods[w.uid]
 	if p == nil {
@@ -81,12 +80,13 @@ func (a *Agent) handleWriteResult(w writeResult) {
 	switch {
 	case w.err == nil:
 		p.writeFailures = 0
-		if w.object != nil && isNewer(w.object, p.object) {
-			p.object = w.object
+		if w.object != nil {
+			a.observeWrite(p, w.object)
 		}
 	case apierrors.IsNotFound(w.err):
-		// the watch will report the deletion
-		return
+		if !a.isStatic(p) { // a static pod gets another mirror pod
+			return // the watch will report the deletion
+		}
 	default:
 		if !apierrors.IsConflict(w.err) {
 			a.opts.Log.Error(w.err, "Failed to write pod status, retrying", "pod", p.object.Namespace+"/"+p.object.Name)
@@ -109,4 +109,14 @@ func (a *Agent) handleWriteResult(w writeResult) {
 func isNewer(a, b *corev1.Pod) bool {
 	c, err := compareResourceVersions(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && c > 0
+}
+
+// compareResourceVersions compares two resource versions as numbers.
+func compareResourceVersions(a, b string) (int, error) {
+	x, err := strconv.ParseUint(a, 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	y, err := strconv.ParseUint(b, 10, 64)
+	return cmp.Compare(x, y), err
 }

@@ -74,7 +74,7 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 				time.Sleep(tc.duration - time.Second)
 				synctest.Wait()
 				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
-					t.Fatal("the pod was deleted or not ready one second early")
+					t.Fatalf("the pod is deleted or not ready after %v, want it ready until %v", tc.duration-time.Second, tc.duration)
 				}
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
@@ -86,9 +86,9 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 	}
 }
 
-// TestPartitionedNodeEndsDeletedPodsOnReconnect checks that a restarted agent completes a deletion that
+// TestRestartedAgentCompletesDeletion checks that a restarted agent completes a deletion that
 // is in progress or overdue.
-func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
+func TestRestartedAgentCompletesDeletion(t *testing.T) {
 	for name, tc := range map[string]struct{ outage, duration time.Duration }{
 		"in time": {10 * time.Second, 21 * time.Second},
 		"late":    {10 * time.Minute, 2 * time.Second},
@@ -102,7 +102,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				terminate(t, api, 30)
 				time.Sleep(tc.outage)
 				if isDeleted(t, api) {
-					t.Fatal("the pod was deleted although no agent ran")
+					t.Fatal("the pod was deleted although no agent ran, want it to exist")
 				}
 				defer startCluster(t, api, 1)()
 				time.Sleep(tc.duration - time.Second/2)
@@ -118,9 +118,9 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	}
 }
 
-// TestForceDeletionKillsContainers checks that a force-deleted pod releases its address and resources
-// immediately.
-func TestForceDeletionKillsContainers(t *testing.T) {
+// TestForceDeletedPodDoesNotDelayReplacement checks that a pod of the same name starts immediately, although the
+// containers of the force-deleted pod ignore SIGTERM.
+func TestForceDeletedPodDoesNotDelayReplacement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(boundPod("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
 		defer startCluster(t, api, 1)()

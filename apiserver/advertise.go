@@ -8,9 +8,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// advertiseAddress returns the IP address under which other machines and pods reach the server:
-// --advertise-address, else the address it listens on, else, as in kube-apiserver, the address of
-// the interface with the default route. Nil means that there is none.
+// advertiseAddress returns the IP address under which other machines and pods reach the server, or nil. It is
+// --advertise-address, else the address it listens on. Otherwise, as in kube-apiserver, it is the address of the
+// interface with the default route.
 func (o Options) advertiseAddress(listenHost string) net.IP {
 	if ip := net.ParseIP(o.AdvertiseAddress); ip != nil {
 		return ip

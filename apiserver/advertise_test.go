@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Documents that pods read contain an address that pods can reach.
+// TestExternalAddressIsReachableByPods checks that documents that pods read contain an address that pods can
+// reach.
 func TestExternalAddressIsReachableByPods(t *testing.T) {
 	advertised := net.ParseIP("127.0.0.2")
 	for _, c := range []struct {
@@ -29,7 +30,7 @@ func TestExternalAddressIsReachableByPods(t *testing.T) {
 			testkit.SkipOrFail(t, "loopback addresses", "cannot listen on 127.0.0.2")
 		}
 		if got, want := s.externalAddress(), net.JoinHostPort(c.want, strconv.Itoa(s.listenPort())); got != want {
-			t.Errorf("%+v: external address %s, want %s", c, got, want)
+			t.Errorf("%+v: got external address %s, want %s", c, got, want)
 		}
 		_ = s.listener.Close()
 	}

@@ -34,8 +34,8 @@ func extensionServer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(response)
 }
 
-// An APIService becomes available with its Service. The aggregator forwards requests with its own
-// certificate and the user in headers, and discovery lists the group.
+// TestAPIServiceForwardsRequests checks that an APIService becomes available with its Service. The aggregator
+// forwards requests with its own certificate and the user in headers, and discovery lists the group.
 func TestAPIServiceForwardsRequests(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
@@ -54,7 +54,7 @@ func TestAPIServiceForwardsRequests(t *testing.T) {
 				return err
 			}
 			if c := current.Status.Conditions; len(c) != 1 || c[0].Status != status || c[0].Reason != reason {
-				return fmt.Errorf("conditions are %+v, want status %s with reason %s", c, status, reason)
+				return fmt.Errorf("got conditions %+v, want status %s with reason %s", c, status, reason)
 			}
 			return nil
 		}
@@ -79,7 +79,7 @@ func TestAPIServiceForwardsRequests(t *testing.T) {
 	eventually(t, "discovery", func(context.Context) error {
 		list, err := client.Discovery().ServerResourcesForGroupVersion("ext.example.com/v1")
 		if err == nil && len(list.APIResources) != 1 {
-			err = fmt.Errorf("resources are %+v, want 1", list.APIResources)
+			err = fmt.Errorf("got resources %+v, want 1", list.APIResources)
 		}
 		return err
 	})

@@ -10,7 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Both versions of HorizontalPodAutoscaler are views of one stored object. Version v2 is preferred.
+// TestVersionsShareStoredObject checks that both versions of HorizontalPodAutoscaler are views of one stored
+// object. Version v2 is preferred.
 func TestVersionsShareStoredObject(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(start(t).LoopbackConfig())
 	ctx := t.Context()
@@ -20,7 +21,7 @@ func TestVersionsShareStoredObject(t *testing.T) {
 	}
 	for _, g := range groups.Groups {
 		if g.Name == autoscalingv2.GroupName && (len(g.Versions) != 2 || g.PreferredVersion.Version != "v2") {
-			t.Errorf("group %s has versions %v and prefers %s, want 2 versions and v2", g.Name, g.Versions, g.PreferredVersion.Version)
+			t.Errorf("group %s: got versions %v and preferred version %s, want 2 versions and v2", g.Name, g.Versions, g.PreferredVersion.Version)
 		}
 	}
 	v1, v2 := client.AutoscalingV1().HorizontalPodAutoscalers("default"), client.AutoscalingV2().HorizontalPodAutoscalers("default")
@@ -69,6 +70,6 @@ func TestVersionsShareStoredObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := v2.List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
-		t.Errorf("objects after the deletion: %v, %v, want none", list.Items, err)
+		t.Errorf("objects after the deletion: got %v and error %v, want none", list.Items, err)
 	}
 }

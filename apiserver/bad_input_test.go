@@ -113,8 +113,8 @@ var badWebhooks = map[string]badInput{
 	"condition":             {"  timeoutSeconds", "  matchConditions: [{name: m, expression: \"1 +\"}]\n  timeoutSeconds", "webhooks[0].matchConditions[0].expression: Invalid value"},
 }
 
-// Invalid definitions, policies and webhooks are rejected with the path of the field. They have no
-// effect on other requests.
+// TestInvalidConfigurationIsRejected checks that invalid definitions, policies and webhooks are rejected with the
+// path of the field, and have no effect on other requests.
 func TestInvalidConfigurationIsRejected(t *testing.T) {
 	config := start(t).LoopbackConfig()
 	definitions := apiextensions.NewForConfigOrDie(config).ApiextensionsV1().CustomResourceDefinitions()

@@ -41,7 +41,8 @@ func createSystemObjects(ctx context.Context, client kubernetes.Interface, servi
 	return err
 }
 
-// kubernetesServiceInterval is how often the server checks that the kubernetes Service exists.
+// kubernetesServiceInterval is the interval at which the server reconciles the kubernetes Service, its endpoints and
+// the default ServiceCIDR.
 const kubernetesServiceInterval = 10 * time.Second
 
 // runKubernetesServiceController recreates a deleted kubernetes Service until ctx is done. It does

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// The server that starts last sets the target port. Every server recreates a deleted Service.
+// TestKubernetesServiceWithSeveralServers checks that the server that starts last sets the target port. Every
+// server recreates a deleted Service.
 func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -29,7 +30,7 @@ func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 		}
 		s, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
 		if err != nil || s.Spec.Ports[0].TargetPort.IntValue() != 7443 || writes != 2 {
-			t.Errorf("ports of the Service are %+v after %d writes, want 7443 after 2: %v", s.Spec.Ports, writes, err)
+			t.Errorf("got ports of the Service %+v after %d writes and error %v, want 7443 after 2 and no error", s.Spec.Ports, writes, err)
 		}
 		if err := services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 	})
 }
 
-// The controller does not write before its first interval, because the namespace may not exist yet.
+// TestKubernetesServiceControllerWaitsForInterval checks that the controller does not write before its first
+// interval, because the namespace may not exist yet.
 func TestKubernetesServiceControllerWaitsForInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

@@ -9,9 +9,8 @@ import (
 // a socket's buffers.
 const pipeBufferLimit = 4 << 20
 
-// bufferedPipe is an in-memory pipe with a buffer. A watch needs the buffer: the watch cache ends
-// watchers that do not receive events immediately, and on a busy machine the reading goroutine may
-// be delayed.
+// bufferedPipe is an in-memory pipe with a buffer. A watch needs the buffer, because the watch cache ends
+// watchers that do not receive events immediately. On a busy machine the reading goroutine may be delayed.
 type bufferedPipe struct {
 	mu           sync.Mutex
 	cond         sync.Cond
@@ -77,7 +76,7 @@ func (b *bufferedPipe) closeWrite(err error) {
 	b.cond.Broadcast()
 }
 
-// Close closes the reading end and drops buffered bytes.
+// Close closes the reading end and discards buffered bytes.
 func (b *bufferedPipe) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,7 +25,7 @@ func TestBufferedPipeReturnsAllBytesThenError(t *testing.T) {
 	}()
 	got, err := io.ReadAll(p)
 	if !bytes.Equal(got, sent) || !errors.Is(err, cause) {
-		t.Errorf("read %d of %d bytes and %v, want all of them and %v", len(got), len(sent), err, cause)
+		t.Errorf("got %d of %d bytes and error %v, want all of them and %v", len(got), len(sent), err, cause)
 	}
 	if _, err := p.Write([]byte("late")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a write after the end: %v, want %v", err, io.ErrClosedPipe)
@@ -35,7 +35,7 @@ func TestBufferedPipeReturnsAllBytesThenError(t *testing.T) {
 func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
 	p := newBufferedPipe()
 	if n, err := p.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
-		t.Fatalf("first write: %d bytes, %v, want %d and no error", n, err, pipeBufferLimit+1)
+		t.Fatalf("first write: got %d bytes and error %v, want %d and no error", n, err, pipeBufferLimit+1)
 	}
 	result := make(chan error)
 	go func() {
@@ -47,6 +47,6 @@ func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
 		t.Errorf("a write to a closed reader: %v, want %v", err, io.ErrClosedPipe)
 	}
 	if n, err := p.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("a read after Close: %d, %v, want %v", n, err, io.ErrClosedPipe)
+		t.Errorf("a read after Close: got %d and error %v, want %v", n, err, io.ErrClosedPipe)
 	}
 }

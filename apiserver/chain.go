@@ -85,8 +85,13 @@ func (c *chain) serveBuiltIn() (err error) {
 	if err != nil {
 		return err
 	}
-	c.builtIn, err = c.copyConfig().Complete().New("berth", c.extensions.GenericAPIServer)
-	return err
+	config := c.copyConfig()
+	config.OpenAPIConfig = nil // see serveOpenAPIv2
+	if c.builtIn, err = config.Complete().New("berth", c.extensions.GenericAPIServer); err != nil {
+		return err
+	}
+	serveOpenAPIv2(c.builtIn, c.config.OpenAPIConfig)
+	return nil
 }
 
 // aggregate puts the aggregator in front of the server of built-in kinds. All hooks of the other

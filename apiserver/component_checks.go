@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/apiserver/componentstatus"
 )
 
-// Addresses where kube-scheduler and kube-controller-manager serve their health, and Berth's processes by default.
+// Addresses at which kube-scheduler, kube-controller-manager and, by default, Berth's processes serve their health.
 const (
 	schedulerHealthAddress  = "127.0.0.1:10259"
 	controllerHealthAddress = "127.0.0.1:10257"

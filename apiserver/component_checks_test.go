@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/apiserver/componentstatus"
 )
 
-// The statuses are those of the checks. Each response has the deprecation warning of Kubernetes.
+// TestComponentStatusesReportChecks checks that the statuses are those of the checks. Each response has the
+// deprecation warning of Kubernetes.
 func TestComponentStatusesReportChecks(t *testing.T) {
 	server := start(t)
 	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return nil })
@@ -35,28 +36,28 @@ func TestComponentStatusesReportChecks(t *testing.T) {
 		got = append(got, list.Items[i].Name+" "+string(c.Type)+"="+string(c.Status)+" "+c.Message)
 	}
 	if want := []string{"controller-manager Healthy=False no leader", "etcd-0 Healthy=True ok", "scheduler Healthy=True ok"}; !slices.Equal(got, want) {
-		t.Errorf("statuses are %q, want %q", got, want)
+		t.Errorf("got statuses %q, want %q", got, want)
 	}
 	if want := "v1 ComponentStatus is deprecated in v1.19+"; !slices.Contains(messages, want) {
-		t.Errorf("warnings are %q, want %q", messages, want)
+		t.Errorf("got warnings %q, want %q", messages, want)
 	}
 	status, err := statuses.Get(t.Context(), "etcd-0", metav1.GetOptions{})
 	if err != nil || status.Name != "etcd-0" {
-		t.Errorf("get of etcd-0: %v, %v, want etcd-0", status, err)
+		t.Errorf("get of etcd-0: got %v and error %v, want etcd-0", status, err)
 	}
 	if _, err := statuses.Get(t.Context(), "etcd-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("get of an unknown component: %v, want 404", err)
 	}
 	list, err = statuses.List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=scheduler"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "scheduler" {
-		t.Errorf("list by name: %v, %v, want scheduler", list, err)
+		t.Errorf("list by name: got %v and error %v, want scheduler", list, err)
 	}
 	if list, err = statuses.List(t.Context(), metav1.ListOptions{LabelSelector: "a=b"}); err != nil || len(list.Items) != 0 {
-		t.Errorf("list by label: %v, %v, want none", list, err)
+		t.Errorf("list by label: got %v and error %v, want none", list, err)
 	}
 }
 
-// kubectl prints the table that the server returns.
+// TestComponentStatusIsPrintedAsTable checks that the server returns the table that kubectl prints.
 func TestComponentStatusIsPrintedAsTable(t *testing.T) {
 	server := start(t)
 	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return errors.New("stuck") })
@@ -77,6 +78,6 @@ func TestComponentStatusIsPrintedAsTable(t *testing.T) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(body), `"cells":["scheduler","Unhealthy","stuck",""]`) {
-		t.Errorf("table: %s, %v, want a row of the unhealthy scheduler", body, err)
+		t.Errorf("table: got %s and error %v, want a row of the unhealthy scheduler", body, err)
 	}
 }

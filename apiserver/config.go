@@ -52,8 +52,8 @@ var isLongRunningResource = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("attach", "exec", "proxy", "log", "portforward"),
 )
 
-// isLongRunning reports whether a request is exempt from the limits on requests in flight: watches,
-// streams and snapshots, and health checks, which must not be rejected with 429.
+// isLongRunning reports whether a request is exempt from the limits on requests in flight. Watches, streams,
+// snapshots and health checks are exempt. Health checks must not be rejected with 429.
 func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	if r.URL.Path == SnapshotPath {
 		return true

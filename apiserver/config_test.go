@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// A full store makes the server not ready, but live: users can still delete objects.
+// TestFullStoreFailsReadinessOnly checks that a full store makes the server not ready, but live: users can still
+// delete objects.
 func TestFullStoreFailsReadinessOnly(t *testing.T) {
 	set, err := scheme.New(kinds.All())
 	if err != nil {
@@ -22,6 +23,6 @@ func TestFullStoreFailsReadinessOnly(t *testing.T) {
 		return slices.ContainsFunc(checks, func(c healthz.HealthChecker) bool { return c.Name() == name })
 	}
 	if !hasCheck(c.ReadyzChecks, "etcd-space") || hasCheck(c.LivezChecks, "etcd-space") || !hasCheck(c.LivezChecks, "etcd") || !hasCheck(c.ReadyzChecks, "etcd") {
-		t.Errorf("readiness checks %v, liveness checks %v, want etcd-space in the former only", c.ReadyzChecks, c.LivezChecks)
+		t.Errorf("got readiness checks %v and liveness checks %v, want etcd-space in the former only", c.ReadyzChecks, c.LivezChecks)
 	}
 }

@@ -66,8 +66,8 @@ func convertLamp(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// A conversion webhook converts between versions. Definitions, objects and their groups remain after
-// a restart.
+// TestWebhookConvertsCustomResources checks that a conversion webhook converts between versions. Definitions,
+// objects and their groups remain after a restart.
 func TestWebhookConvertsCustomResources(t *testing.T) {
 	dir := t.TempDir()
 	server := start(t, func(o *apiserver.Options) { o.DataDir = dir })
@@ -102,7 +102,7 @@ func TestWebhookConvertsCustomResources(t *testing.T) {
 			t.Fatal(err)
 		}
 		if value, _, _ := unstructured.NestedInt64(got.Object, field); value != 7 {
-			t.Errorf("%s: %v, want %s 7", resource, got.Object, field)
+			t.Errorf("%s: got %v, want %s 7", resource, got.Object, field)
 		}
 	}
 	if _, err := clientset(t, jsonConfig(server)).Discovery().ServerResourcesForGroupVersion("example.com/v1beta1"); err != nil {

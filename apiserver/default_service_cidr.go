@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// defaultServiceCIDR is the name of the ServiceCIDR with the server's own range.
+// defaultServiceCIDR is the name of the ServiceCIDR with the range of the server.
 const defaultServiceCIDR = "kubernetes"
 
 // runDefaultServiceCIDR recreates the default ServiceCIDR if it is deleted, until ctx is done.
@@ -43,7 +43,7 @@ func ensureDefaultServiceCIDR(ctx context.Context, client kubernetes.Interface, 
 	if err != nil {
 		return fmt.Errorf("creating ServiceCIDR %s: %w", defaultServiceCIDR, err)
 	}
-	if len(existing.Spec.CIDRs) != 1 || existing.Spec.CIDRs[0] != cidr || meta.IsStatusConditionTrue(existing.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
+	if existing.DeletionTimestamp != nil || len(existing.Spec.CIDRs) != 1 || existing.Spec.CIDRs[0] != cidr || meta.IsStatusConditionTrue(existing.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
 		return nil
 	}
 	existing = existing.DeepCopy()

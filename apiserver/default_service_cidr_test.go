@@ -10,7 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// The server creates the object, reports it as ready, and recreates it after its deletion.
+// TestDefaultServiceCIDRIsRecreated checks that the server creates the object, reports it as ready, and recreates
+// it after its deletion.
 func TestDefaultServiceCIDRIsRecreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -24,7 +25,7 @@ func TestDefaultServiceCIDRIsRecreated(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got.Spec.CIDRs) != 1 || got.Spec.CIDRs[0] != "10.96.0.0/16" || !meta.IsStatusConditionTrue(got.Status.Conditions, "Ready") {
-				t.Errorf("ServiceCIDR %+v, want 10.96.0.0/16, Ready", got)
+				t.Errorf("got ServiceCIDR %+v, want 10.96.0.0/16, Ready", got)
 			}
 			if err := objects.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package apiserver is a Kubernetes API server on etcd, for kubectl, client-go and Berth's own
+// Package apiserver is a Kubernetes API server on etcd, for kubectl, client-go and Berth's
 // controllers. It is built on k8s.io/apiserver, k8s.io/apiextensions-apiserver and
 // k8s.io/kube-aggregator.
 //
@@ -36,5 +36,5 @@
 //   - In-process requests use the same handlers as requests from the network.
 //   - All state is in etcd or in DATA-DIR/pki, so several servers can share an etcd.
 //
-// docs/reference/differences.md has the differences from Kubernetes.
+// docs/reference/differences.md lists the differences from Kubernetes.
 package apiserver

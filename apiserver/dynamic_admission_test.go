@@ -74,8 +74,8 @@ func createPolicies(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// Policies apply to built-in kinds and to custom resources.
-func TestPoliciesApplyToAllKinds(t *testing.T) {
+// TestPoliciesApplyToBuiltInAndCustomKinds checks that policies apply to built-in kinds and to custom resources.
+func TestPoliciesApplyToBuiltInAndCustomKinds(t *testing.T) {
 	server := start(t)
 	createDefinition(t, jsonConfig(server), widgetDefinition)
 	client := clientset(t, server.LoopbackConfig())
@@ -100,15 +100,15 @@ func TestPoliciesApplyToAllKinds(t *testing.T) {
 		eventually(t, "the policy sets labels of a "+kind, func(ctx context.Context) error {
 			created, err := create(ctx, "good")
 			if err == nil && (created.GetLabels()["team"] != "a" || created.GetLabels()["example.com/by"] != "policy") {
-				err = fmt.Errorf("labels are %v, want team=a and example.com/by=policy", created.GetLabels())
+				err = fmt.Errorf("got labels %v, want team=a and example.com/by=policy", created.GetLabels())
 			}
 			return err
 		})
 	}
 }
 
-// The status of a policy lists expressions with type errors. Expressions that do not compile are
-// rejected.
+// TestPolicyStatusReportsTypeErrors checks that the status of a policy lists expressions with type errors.
+// Expressions that do not compile are rejected.
 func TestPolicyStatusReportsTypeErrors(t *testing.T) {
 	client := clientset(t, start(t).LoopbackConfig()).AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	policy := decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, validatingPolicy)
@@ -124,7 +124,7 @@ func TestPolicyStatusReportsTypeErrors(t *testing.T) {
 			return err
 		}
 		if s := checked.Status; s.TypeChecking == nil || len(s.TypeChecking.ExpressionWarnings) != 1 || !strings.Contains(s.TypeChecking.ExpressionWarnings[0].Warning, "undefined field 'dota'") {
-			return fmt.Errorf("status is %+v, want one warning with undefined field 'dota'", s)
+			return fmt.Errorf("got status %+v, want one warning with undefined field 'dota'", s)
 		}
 		return nil
 	})

@@ -54,7 +54,7 @@ func (reversingKMS) Status(context.Context) (*kms.StatusResponse, error) {
 	return &kms.StatusResponse{Version: "v2", Healthz: "ok", KeyID: "1"}, nil
 }
 
-// Secrets are encrypted on disk, and readable after a restart.
+// TestSecretsAreEncryptedOnDisk checks that secrets are encrypted on disk, and readable after a restart.
 func TestSecretsAreEncryptedOnDisk(t *testing.T) {
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
 	socketDir, err := os.MkdirTemp("", "kms") // a socket's path is limited to 107 bytes
@@ -83,7 +83,7 @@ func TestSecretsAreEncryptedOnDisk(t *testing.T) {
 		restarted := start(t, withEncryption, func(o *apiserver.Options) { o.EncryptionConfigReload = true })
 		got, err := clientset(t, restarted.LoopbackConfig()).CoreV1().Secrets("default").Get(t.Context(), "s", metav1.GetOptions{})
 		if err != nil || string(got.Data["k"]) != "plain-value-of-the-secret" {
-			t.Errorf("%s: secret after a restart: %v, %v, want the plain value", prefix, got, err)
+			t.Errorf("%s: secret after a restart: got %v and error %v, want the plain value", prefix, got, err)
 		}
 		restarted.stop()
 	}
@@ -119,7 +119,7 @@ func TestInvalidEncryptionConfigIsRejected(t *testing.T) {
 	}
 }
 
-// Requests are recorded with the annotations of admission.
+// TestAuditLogHasAnnotations checks that requests are recorded with the annotations of admission.
 func TestAuditLogHasAnnotations(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.log")
 	policy := writeFile(t, "policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [pods]}]\n- level: None\n")

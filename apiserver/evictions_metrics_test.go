@@ -32,7 +32,7 @@ func TestEvictionIsCountedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := evictions(); got != before {
-		t.Errorf("%d evictions before, %d after a dry run, want no change", before, got)
+		t.Errorf("got %d evictions after a dry run, want %d", got, before)
 	}
 	for range 2 {
 		if err := e.evict("a", nil); err != nil && !strings.Contains(err.Error(), "not found") {
@@ -40,6 +40,6 @@ func TestEvictionIsCountedOnce(t *testing.T) {
 		}
 	}
 	if after := evictions(); before < 0 || after != before+1 {
-		t.Errorf("%d evictions before, %d after a repeated request, want one more", before, after)
+		t.Errorf("got %d evictions after a repeated request, want one more than %d", after, before)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/apiserver"
-	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/internal/eviction"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -27,7 +27,7 @@ type evictionTest struct {
 	kubernetes.Interface
 }
 
-func newEvictionTest(t *testing.T, change ...func(*subresource.EvictionOptions)) evictionTest {
+func newEvictionTest(t *testing.T, change ...func(*eviction.Options)) evictionTest {
 	server := start(t, withoutServiceAccounts, func(o *apiserver.Options) {
 		for _, f := range change {
 			f(&o.Evictions)
@@ -119,13 +119,13 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 		}
 	}
 	if deleting != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 allowed, 7 entries" || e.budgetState("b") != "2 allowed, 7 entries" {
-		t.Errorf("%d pods are deleted, %d granted, %d rejected, want 7, 7 to 14; a: %s, b: %s", deleting, granted.Load(), rejected.Load(), e.budgetState("a"), e.budgetState("b"))
+		t.Errorf("got %d pods deleted, %d evictions granted, %d rejected, want 7, 7 to 14; a: %s, b: %s", deleting, granted.Load(), rejected.Load(), e.budgetState("a"), e.budgetState("b"))
 	}
 }
 
 func TestEvictionRecountOverridesStaleStatus(t *testing.T) {
 	for _, recount := range []bool{true, false} {
-		e := newEvictionTest(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = recount })
+		e := newEvictionTest(t, func(o *eviction.Options) { o.Rules.Recount = recount })
 		e.pod("a")
 		e.pod("b")
 		e.budget("stale", 3, 2, 1) // the third pod does not exist
@@ -188,21 +188,21 @@ func TestV1beta1EvictionIsRecorded(t *testing.T) {
 	}
 	list, err := e.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("events %+v, %v, want 1", list, err)
+		t.Fatalf("got events %+v and error %v, want 1 event", list, err)
 	}
 	ev := list.Items[0]
 	text := ev.Annotations[journal.Annotation]
 	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"requestedBy":"system:apiserver for berth drain","rule":"node n1 is drained"`) {
-		t.Errorf("event %+v, want the budget, the requester and the rule", ev)
+		t.Errorf("got event %+v, want the budget, the requester and the rule", ev)
 	}
 }
 
-func TestEvictionDryRunOptionsMustMatch(t *testing.T) {
+func TestEvictionDryRun(t *testing.T) {
 	e := newEvictionTest(t)
 	e.pod("a")
 	e.budget("b", 1, 0, 1)
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.budgetState("b") != "1 allowed, 0 entries" {
-		t.Errorf("dry run: %v, state %s, want no error and no change", err, e.budgetState("b"))
+		t.Errorf("dry run: got error %v and state %s, want no error and no change", err, e.budgetState("b"))
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
 		t.Errorf("dry run with an invalid value: %v, want invalid", err)

@@ -15,7 +15,8 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// client-go informers of every kind sync over the network and over the loopback client.
+// TestInformersSync checks that client-go informers of every kind sync over the network and over the loopback
+// client.
 func TestInformersSync(t *testing.T) {
 	server := start(t)
 	admin, err := clientcmd.BuildConfigFromFlags("", server.KubeconfigPath())

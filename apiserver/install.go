@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,9 +55,7 @@ func newStorages(table []kinds.Kind, c registry.Config, virtualStorage func(*sto
 		s.add(k, r, c)
 	}
 	for gv, paths := range virtualStorage(s) {
-		for path, storage := range paths {
-			s.versionStorage(gv)[path] = storage
-		}
+		maps.Copy(s.versionStorage(gv), paths)
 	}
 	if err := s.checkComplete(table); err != nil {
 		return nil, err

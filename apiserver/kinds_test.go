@@ -125,7 +125,7 @@ func withoutServiceAccounts(o *apiserver.Options) {
 	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, "ServiceAccount")
 }
 
-func TestEveryKindServesEveryVerb(t *testing.T) {
+func TestEveryKindServesVerbs(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	client, err := dynamic.NewForConfig(server.LoopbackConfig())
 	if err != nil {
@@ -177,7 +177,7 @@ func testVerbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
 		t.Fatalf("get: %v", err)
 	}
 	if got := current.GetLabels(); got["l"] != "1" || got["applied"] != "1" {
-		t.Errorf("labels are %v, want l and applied", got)
+		t.Errorf("got labels %v, want l and applied", got)
 	}
 	current.SetAnnotations(map[string]string{"updated": "1"})
 	if _, err := resource.Update(ctx, current, metav1.UpdateOptions{}); err != nil {
@@ -191,10 +191,10 @@ func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string
 	ctx := t.Context()
 	list, err := resource.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("list: %v, %v, want 1 object", list, err)
+		t.Fatalf("list: got %v and error %v, want 1 object", list, err)
 	}
 	if kind := list.Items[0].GetKind(); list.GetKind() == "" || kind == "" {
-		t.Errorf("list is of kind %q with items of kind %q, want both set", list.GetKind(), kind)
+		t.Errorf("got a list of kind %q with items of kind %q, want both set", list.GetKind(), kind)
 	}
 	if err := resource.Delete(ctx, name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Errorf("delete, dry run: %v", err)
@@ -226,7 +226,8 @@ func waitForEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 	}
 }
 
-// Creating a stored-only kind returns a warning unless StoredOnlyWarnings is off.
+// TestStoredOnlyWarning checks that creating a stored-only kind returns a warning unless StoredOnlyWarnings is
+// off.
 func TestStoredOnlyWarning(t *testing.T) {
 	for _, enabled := range []bool{true, false} {
 		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = enabled }, withoutServiceAccounts)
@@ -239,7 +240,7 @@ func TestStoredOnlyWarning(t *testing.T) {
 		}
 		want := "PodTemplate is stored, but no controller acts on it in this release"
 		if slices.Contains(texts, want) != enabled {
-			t.Errorf("StoredOnlyWarnings %v: warnings are %q, want %q: %t", enabled, texts, want, enabled)
+			t.Errorf("StoredOnlyWarnings %v: got warnings %q, want %q in them: %t", enabled, texts, want, enabled)
 		}
 		server.stop()
 	}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 const (
@@ -119,16 +122,7 @@ type serverGroup struct {
 // groupServers groups servers, in the order of families and ports.
 func groupServers(servers []netip.AddrPort) (groups []serverGroup) {
 	slices.SortFunc(servers, func(a, b netip.AddrPort) int {
-		if is4 := a.Addr().Is4(); is4 != b.Addr().Is4() {
-			if is4 {
-				return -1
-			}
-			return 1
-		}
-		if a.Port() != b.Port() {
-			return int(a.Port()) - int(b.Port())
-		}
-		return a.Addr().Compare(b.Addr())
+		return cmp.Or(order.TrueFirst(a.Addr().Is4(), b.Addr().Is4()), cmp.Compare(a.Port(), b.Port()), a.Addr().Compare(b.Addr()))
 	})
 	for _, s := range servers {
 		family := discoveryv1.AddressTypeIPv4

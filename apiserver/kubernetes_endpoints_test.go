@@ -89,7 +89,7 @@ func TestKubernetesEndpointsListRunningServers(t *testing.T) {
 		check := func(stage, want string) {
 			t.Helper()
 			if got := advertised(t, client); got != want {
-				t.Errorf("%s: %s\nwant %s", stage, got, want)
+				t.Errorf("%s: got %s\nwant %s", stage, got, want)
 			}
 		}
 		first := startServer(t.Context(), "192.0.2.1:6443")
@@ -118,19 +118,19 @@ func TestKubernetesEndpointsListRunningServers(t *testing.T) {
 	})
 }
 
-func TestAdvertiseAddressPrefersOption(t *testing.T) {
+func TestAdvertiseAddress(t *testing.T) {
 	for listen, want := range map[string]string{"192.0.2.7": "192.0.2.7", "2001:db8::1": "2001:db8::1"} {
 		if got := (Options{}).advertiseAddress(listen); !got.Equal(net.ParseIP(want)) {
-			t.Errorf("listening on %s: %s, want %s", listen, got, want)
+			t.Errorf("listening on %s: got %s, want %s", listen, got, want)
 		}
 	}
 	if got := (Options{AdvertiseAddress: "198.51.100.1"}).advertiseAddress("192.0.2.7"); got.String() != "198.51.100.1" {
-		t.Errorf("with an option: %s, want 198.51.100.1", got)
+		t.Errorf("with an option: got %s, want 198.51.100.1", got)
 	}
 	o := DefaultOptions()
 	for _, invalid := range []string{"x", "127.0.0.1", "0.0.0.0"} {
 		if o.AdvertiseAddress = invalid; o.validate() == nil || !strings.Contains(o.validate().Error(), "--advertise-address") {
-			t.Errorf("validate with %s: %v, want an error of --advertise-address", invalid, o.validate())
+			t.Errorf("validate with %s: got %v, want an error of --advertise-address", invalid, o.validate())
 		}
 	}
 }

@@ -74,8 +74,8 @@ func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	return newResponse(req, w.code, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// valuelessContext has no values. A handler may call the server with the context of the request that it handles,
-// whose values, such as the audit event, must not reach the inner request.
+// valuelessContext has no values. A handler may call the server with the context of the request that it handles. The
+// values of that context, such as the audit event, must not reach the inner request.
 type valuelessContext struct{ context.Context }
 
 // Value implements context.Context.

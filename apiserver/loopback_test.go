@@ -47,7 +47,7 @@ func TestLoopbackStreamsWatches(t *testing.T) {
 	}
 	line := make([]byte, 4)
 	if _, err := io.ReadFull(resp.Body, line); err != nil || string(line) != "one\n" {
-		t.Errorf("got %q, %v while the handler runs, want one", line, err)
+		t.Errorf("got %q and error %v while the handler runs, want one", line, err)
 	}
 	resp.Body.Close()
 	<-done // closing the body cancels the request
@@ -61,7 +61,7 @@ func TestLoopbackStreamEnds(t *testing.T) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || string(body) != "all" {
-		t.Errorf("got %q, %v, want the whole response and a regular end", body, err)
+		t.Errorf("got %q and error %v, want the whole response and a regular end", body, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestLoopbackStreamIsCanceled(t *testing.T) {
 	}
 }
 
-// A panic that would abort a connection is returned as an error.
+// TestLoopbackRecoversPanics checks that a panic that would abort a connection is returned as an error.
 func TestLoopbackRecoversPanics(t *testing.T) {
 	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {

@@ -8,7 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The API server exports the metrics that dashboards of kube-apiserver read.
+// TestMetricsOfKubeAPIServerAreExported checks that the API server exports the metrics that dashboards of
+// kube-apiserver read.
 func TestMetricsOfKubeAPIServerAreExported(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(start(t).LoopbackConfig())
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("x"), metav1.CreateOptions{}); err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/berthproject/berth/apiserver/admission"
 	"github.com/berthproject/berth/apiserver/audit"
-	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/internal/eviction"
 )
 
 // Options configures a Server.
@@ -62,7 +62,7 @@ type Options struct {
 	// NodeTolerationSeconds are the default toleration seconds for not-ready and unreachable nodes.
 	NodeTolerationSeconds admission.NodeTolerationSeconds
 	// Evictions configures the pods/eviction subresource.
-	Evictions subresource.EvictionOptions
+	Evictions eviction.Options
 }
 
 // DefaultOptions returns the options of `berth server` without flags.
@@ -77,7 +77,7 @@ func DefaultOptions() Options {
 		StoredOnlyWarnings:          true,
 		StrictResourceVersions:      true,
 		NodeTolerationSeconds:       admission.DefaultNodeTolerationSeconds(),
-		Evictions: subresource.EvictionOptions{Refund: true, IncludeReason: true,
+		Evictions: eviction.Options{Refund: true, IncludeReason: true,
 			Rules: budget.Evictions{Recount: true, ForbidImpossible: true}},
 	}
 }
@@ -112,7 +112,7 @@ func (o Options) validate() error {
 		return fmt.Errorf("--service-cluster-ip-range %q: must have at least 8 addresses, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
-		return fmt.Errorf("max requests in flight are %d and %d (mutating): must be more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
+		return fmt.Errorf("--max-requests-inflight %d, --max-mutating-requests-inflight %d: must be more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
 	}
 	if err := audit.Validate(o.Audit); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (o Options) validate() error {
 		}
 	}
 	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "" || o.EtcdKeyFile != "") {
-		return fmt.Errorf("TLS files for etcd are given without --etcd-servers")
+		return fmt.Errorf("--etcd-cafile %q, --etcd-certfile %q, --etcd-keyfile %q: require --etcd-servers", o.EtcdCAFile, o.EtcdCertFile, o.EtcdKeyFile)
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A loopback listener accepts pods and this machine on the advertised address, and closes other connections there.
+// TestPodsReachLoopbackListener checks that a loopback listener accepts pods and this machine on the advertised
+// address, and closes other connections there.
 func TestPodsReachLoopbackListener(t *testing.T) {
 	base, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -68,7 +69,7 @@ func TestListenForPodsReturnsListenerWithoutNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l := listenForPods(base, net.ParseIP(c.advertised), c.network); l != base {
-			t.Errorf("%+v: listener %T, want the given one", c, l)
+			t.Errorf("%+v: got listener %T, want the given one", c, l)
 			_ = l.Close()
 		}
 		_ = base.Close()

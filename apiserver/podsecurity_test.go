@@ -59,8 +59,8 @@ func hostPathPod(name string) *corev1.Pod {
 	}}
 }
 
-// A pod that violates the level of its namespace is rejected as soon as the namespace is labeled.
-// Workloads and levels that are not enforced return warnings.
+// TestPodSecurityRejectsAndWarns checks that a pod that violates the level of its namespace is rejected as soon as
+// the namespace is labeled. Workloads and levels that are not enforced return warnings.
 func TestPodSecurityRejectsAndWarns(t *testing.T) {
 	client, warnings := clientWithWarnings(t, start(t, withoutServiceAccounts))
 	for name, level := range map[string]string{"tenant": "enforce", "warned": "warn"} {
@@ -76,7 +76,7 @@ func TestPodSecurityRejectsAndWarns(t *testing.T) {
 	expectWarning := func(object, text string) {
 		t.Helper()
 		if got := warnings.take(); !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, text) }) {
-			t.Errorf("%s: warnings %q, want one that contains %q", object, got, text)
+			t.Errorf("%s: got warnings %q, want one that contains %q", object, got, text)
 		}
 	}
 	warnings.take()

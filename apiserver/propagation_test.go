@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The propagation policy of a delete is stored as finalizers for the garbage collector.
+// TestPropagationPolicySetsFinalizers checks that the propagation policy of a delete is stored as finalizers for
+// the garbage collector.
 func TestPropagationPolicySetsFinalizers(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	client := clientset(t, server.LoopbackConfig())
@@ -65,6 +66,6 @@ func TestPropagationPolicySetsFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if j, err := jobs.Get(t.Context(), "j", metav1.GetOptions{}); err != nil || fmt.Sprint(j.Finalizers) != "[orphan]" {
-		t.Errorf("the deleted job is %+v, %v, want the finalizer orphan", j, err)
+		t.Errorf("got deleted job %+v and error %v, want the finalizer orphan", j, err)
 	}
 }

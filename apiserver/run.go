@@ -20,7 +20,7 @@ import (
 const (
 	// bootstrapTimeout bounds the creation of the system objects at startup.
 	bootstrapTimeout = time.Minute
-	// readyPollInterval is how often a starting server checks its own readiness.
+	// readyPollInterval is the interval at which a starting server checks whether it is ready.
 	readyPollInterval = 20 * time.Millisecond
 	// certificateRenewInterval is how often the server checks its certificates for renewal.
 	certificateRenewInterval = 12 * time.Hour
@@ -140,6 +140,7 @@ func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 		if err == nil {
 			go s.endpoints.run(hook)
 			go runDefaultServiceCIDR(hook, s.client, s.options.ServiceClusterIPRange)
+			go newServiceCIDRController(s.client, s.options.ServiceClusterIPRange).run(hook)
 			return nil
 		}
 		select {

@@ -174,10 +174,12 @@ func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, options gener
 	if err != nil {
 		return nil, err
 	}
-	services, addresses := storages.store(corev1.Resource("services")), storages.store(networkingv1.Resource("ipaddresses"))
-	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, addresses, s.options.ServiceClusterIPRange, s.backend); err != nil {
+	services, addresses, ranges := storages.store(corev1.Resource("services")), storages.store(networkingv1.Resource("ipaddresses")), storages.store(networkingv1.Resource("servicecidrs"))
+	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, addresses, ranges, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return nil, err
 	}
+	storages.stores[corev1.Resource("services")].WrapCreate = s.serviceAllocator.Create
+	storages.stores[corev1.Resource("services")].WrapUpdate = s.serviceAllocator.Update
 	return storages, storages.install(s.generic, set)
 }
 
@@ -223,9 +225,9 @@ func (s *Server) certificateHosts() []string {
 	return hosts
 }
 
-// ReservedNames returns the names and addresses of the serving certificate that a node must not have in its own. The
-// host name of this machine is not reserved unless the server listens on it: it is the default name of a node on this
-// machine, and a node gets a certificate for a DNS name only if that is the name of the node.
+// ReservedNames returns the names and addresses of the serving certificate that certificates of nodes must not have.
+// The host name of this machine is not reserved unless the server listens on it, because it is the default name of a
+// node on this machine. A node gets a certificate for a DNS name only if that is the name of the node.
 func (s *Server) ReservedNames() []string {
 	names := pki.ReservedAltNames(s.serviceIP, s.certificateHosts()...)
 	out := names.DNS

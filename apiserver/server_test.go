@@ -34,8 +34,7 @@ type testServer struct {
 // start starts a server with the default options, except for those that change sets.
 func start(t *testing.T, change ...func(*apiserver.Options)) testServer {
 	t.Helper()
-	o := apiserver.DefaultOptions()
-	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
+	o := options(t.TempDir())
 	for _, f := range change {
 		f(&o)
 	}
@@ -91,10 +90,11 @@ func TestRestartKeepsObjects(t *testing.T) {
 	second := start(t, inDir)
 	stored, err := clientset(t, second.LoopbackConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "m", metav1.GetOptions{})
 	if err != nil || stored.UID != created.UID {
-		t.Errorf("object after a restart: %v, %v, want the same UID", stored, err)
+		t.Errorf("object after a restart: got %v and error %v, want the same UID", stored, err)
 	}
 }
 
+// options returns the default options for a server with a free port and a data directory.
 func options(dir string) apiserver.Options {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
@@ -130,7 +130,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 	}
 }
 
-func TestAccessAndUnknownPaths(t *testing.T) {
+func TestAccessRequiresCredential(t *testing.T) {
 	server := start(t)
 	anonymous := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for path, want := range map[string]int{"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/api": 403, "/api/v1/pods": 403, "/metrics": 403, "/": 403} {
@@ -140,7 +140,7 @@ func TestAccessAndUnknownPaths(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("anonymous %s: %d, want %d", path, resp.StatusCode, want)
+			t.Errorf("anonymous %s: got status %d, want %d", path, resp.StatusCode, want)
 		}
 	}
 	admin, err := clientcmd.BuildConfigFromFlags("", server.KubeconfigPath())
@@ -157,7 +157,8 @@ func TestAccessAndUnknownPaths(t *testing.T) {
 	}
 }
 
-// A binding is rejected if the pod is not the one that the scheduler read.
+// TestBindingChecksPreconditions checks that a binding is rejected if the pod is not the one that the scheduler
+// read.
 func TestBindingChecksPreconditions(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pods := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default")
@@ -184,7 +185,8 @@ func TestBindingChecksPreconditions(t *testing.T) {
 	}
 }
 
-// An object that is too large for etcd, but not for a request, is a client error.
+// TestTooLargeObjectIsClientError checks that an object that is too large for etcd, but not for a request, is a
+// client error.
 func TestTooLargeObjectIsClientError(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
@@ -196,8 +198,8 @@ func TestTooLargeObjectIsClientError(t *testing.T) {
 	}
 }
 
-// A request whose body does not end holds no seat, so the server handles other requests. The client must not be
-// in system:masters, which is exempt from the limits.
+// TestSlowBodiesHoldNoSeat checks that a request whose body does not end holds no seat, so the server handles
+// other requests. The client must not be in system:masters, which is exempt from the limits.
 func TestSlowBodiesHoldNoSeat(t *testing.T) {
 	server := start(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = 1, 1 })
 	client := ordinaryClient(t, server, "joe")
@@ -222,7 +224,7 @@ func TestSlowBodiesHoldNoSeat(t *testing.T) {
 	}
 	for range 5 {
 		if code := post(strings.NewReader(object)); code != http.StatusCreated {
-			t.Errorf("create while 20 other bodies are incomplete: status %d, want 201", code)
+			t.Errorf("create while 20 other bodies are incomplete: got status %d, want 201", code)
 		}
 	}
 }
@@ -263,8 +265,8 @@ func pollUntil(t *testing.T, want int, f func() int) {
 	t.Fatalf("got %d for a minute, want %d", got, want)
 }
 
-// A server adds its address to the endpoints and to its certificate. It removes the endpoint when it
-// stops.
+// TestKubernetesEndpointsFollowServer checks that a server adds its address to the endpoints and to its
+// certificate. It removes the endpoint when it stops.
 func TestKubernetesEndpointsFollowServer(t *testing.T) {
 	dir := t.TempDir()
 	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} {
@@ -278,7 +280,7 @@ func TestKubernetesEndpointsFollowServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(slice.Endpoints) != 1 || slice.Endpoints[0].Addresses[0] != ip || !strings.HasSuffix(s.Address(), fmt.Sprintf(":%d", *slice.Ports[0].Port)) {
-			t.Errorf("endpoints %+v, ports %+v, want %s and the port of %s", slice.Endpoints, slice.Ports, ip, s.Address())
+			t.Errorf("got endpoints %+v and ports %+v, want %s and the port of %s", slice.Endpoints, slice.Ports, ip, s.Address())
 		}
 		conn, err := tls.Dial("tcp", s.Address(), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -40,8 +42,8 @@ func addressesOf(t *testing.T, client kubernetes.Interface) (services, objects m
 	return services, objects
 }
 
-// Each cluster IP has an IPAddress while clients create and delete Services concurrently. A start recreates
-// deleted IPAddresses.
+// TestEachClusterIPHasIPAddress checks that each cluster IP has an IPAddress while clients create and delete
+// Services concurrently. A start recreates deleted IPAddresses.
 func TestEachClusterIPHasIPAddress(t *testing.T) {
 	dir := t.TempDir()
 	inDir := func(o *apiserver.Options) { o.DataDir = dir }
@@ -71,7 +73,7 @@ func TestEachClusterIPHasIPAddress(t *testing.T) {
 	}
 	// The repair at the start may run at the same time.
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
-		t.Fatalf("%d cluster IPs %v, IPAddresses %v, want 25 equal ones", len(services), services, objects)
+		t.Fatalf("got %d cluster IPs %v and IPAddresses %v, want 25 equal ones", len(services), services, objects)
 	}
 	if err := client.NetworkingV1().IPAddresses().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
@@ -80,6 +82,29 @@ func TestEachClusterIPHasIPAddress(t *testing.T) {
 	server = start(t, inDir)
 	client = clientset(t, server.LoopbackConfig())
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
-		t.Errorf("after a restart: cluster IPs %v, IPAddresses %v, want 25 equal ones", services, objects)
+		t.Errorf("after a restart: got cluster IPs %v and IPAddresses %v, want 25 equal ones", services, objects)
+	}
+}
+
+// TestServiceCIDRAddsRange checks that a ServiceCIDR adds a range of cluster IPs once it is ready.
+func TestServiceCIDRAddsRange(t *testing.T) {
+	client := clientset(t, start(t).LoopbackConfig())
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.ServiceSpec{ClusterIP: "10.9.0.1", Ports: []corev1.ServicePort{{Port: 80}}}}
+	if _, err := client.CoreV1().Services("default").Create(t.Context(), svc, metav1.CreateOptions{}); err == nil {
+		t.Error("created a Service with a cluster IP outside of all ranges")
+	}
+	cidr := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "further"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.9.0.0/24"}}}
+	if _, err := client.NetworkingV1().ServiceCIDRs().Create(t.Context(), cidr, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		object, err := client.NetworkingV1().ServiceCIDRs().Get(ctx, "further", metav1.GetOptions{})
+		return err == nil && meta.IsStatusConditionTrue(object.Status.Conditions, "Ready") && len(object.Finalizers) == 1, err
+	})
+	if err != nil {
+		t.Fatalf("waiting until the ServiceCIDR is ready: %v", err)
+	}
+	if _, err := client.CoreV1().Services("default").Create(t.Context(), svc, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// SnapshotPath returns a snapshot of the store in etcd's format to members of system:masters, and to
+// SnapshotPath is the path of a snapshot of the store in etcd's format. Members of system:masters may read it, and
 // users that a role grants this non-resource URL.
 const SnapshotPath = "/berth/snapshot"
 
@@ -16,7 +16,7 @@ const SnapshotPath = "/berth/snapshot"
 func (s *Server) serveSnapshot() {
 	s.generic.Handler.NonGoRestfulMux.HandleFunc(SnapshotPath, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			http.Error(w, "want GET", http.StatusMethodNotAllowed)
+			http.Error(w, r.Method+": must be GET", http.StatusMethodNotAllowed)
 			return
 		}
 		snapshot, err := s.backend.Snapshot(r.Context())

@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// A running server returns a snapshot with its objects. Only system:masters may read it.
+// TestSnapshotOfRunningServerHasObjects checks that a running server returns a snapshot with its objects. Only
+// system:masters may read it.
 func TestSnapshotOfRunningServerHasObjects(t *testing.T) {
 	s := start(t)
 	client := kubernetes.NewForConfigOrDie(s.LoopbackConfig())
@@ -26,7 +27,7 @@ func TestSnapshotOfRunningServerHasObjects(t *testing.T) {
 	defer snapshot.Close()
 	status, err := store.SaveSnapshot(snapshot, filepath.Join(t.TempDir(), "s.db"))
 	if err != nil || status.TotalKey < 50 {
-		t.Errorf("snapshot %+v, %v, want at least 50 keys", status, err)
+		t.Errorf("got snapshot %+v and error %v, want at least 50 keys", status, err)
 	}
 	otherConfig := s.LoopbackConfig()
 	otherConfig.Impersonate.UserName = "a-user"

@@ -126,8 +126,8 @@ func newWebhook(name, path string, config admissionregistrationv1.WebhookClientC
 	}
 }
 
-// Webhooks validate and mutate through a Service that the server resolves itself. If a
-// webhook is down or slow, its failure policy decides whether requests fail.
+// TestWebhooksApplyFailurePolicy checks that webhooks validate and mutate through a Service that the server
+// resolves itself. If a webhook is down or slow, its failure policy decides whether requests fail.
 func TestWebhooksApplyFailurePolicy(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
@@ -168,7 +168,7 @@ func TestWebhooksApplyFailurePolicy(t *testing.T) {
 			t.Errorf("%s: got %v, want an error with %q", namespace, err, want)
 		}
 		if namespace == "mutate" && created.Labels["by"] != "webhook" {
-			t.Errorf("labels are %v, want by=webhook", created.Labels)
+			t.Errorf("got labels %v, want by=webhook", created.Labels)
 		}
 	}
 }

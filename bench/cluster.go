@@ -14,8 +14,8 @@ const (
 	zoneKey = "topology.kubernetes.io/zone"
 )
 
-// mixedCluster returns a cluster of n nodes of several sizes in three zones. Some nodes
-// are tainted, some have no zone.
+// mixedCluster returns a cluster of n nodes of several sizes in three zones. Some nodes are tainted, and some
+// have no zone.
 func mixedCluster(n int) *cluster.State {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := cluster.New()
@@ -41,7 +41,7 @@ func mixedCluster(n int) *cluster.State {
 	return s
 }
 
-// heartbeat updates a node without a change of its status.
+// heartbeat updates a node with a new resource version only. i selects the node.
 func heartbeat(s *cluster.State, i int) {
 	ids := s.NodeIDs()
 	n := *s.Node(ids[i%len(ids)]).Model
@@ -49,7 +49,7 @@ func heartbeat(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// relabel changes a label of a node that no pod selects.
+// relabel changes a label of a node that no pod selects. i selects the node and is the value.
 func relabel(s *cluster.State, i int) {
 	ids := s.NodeIDs()
 	n := *s.Node(ids[i%len(ids)]).Model
@@ -63,7 +63,7 @@ func relabel(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// podKind creates the specifications of the pods of an app.
+// podKind is a kind of app. spec returns the specification of the pods of the app with index i.
 type podKind struct {
 	name string
 	spec func(app string, i int) *model.PodSpec
@@ -107,7 +107,7 @@ var (
 		s.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: appSelector(app)}}
 		return s
 	}}
-	// defaultKind is spread by the default constraints, as there is a Service.
+	// defaultKind is spread by the default constraints, because its apps have a Service.
 	defaultKind = podKind{"default spread", func(_ string, i int) *model.PodSpec { return basicSpec(i) }}
 	hugeKind    = podKind{"unschedulable", func(_ string, i int) *model.PodSpec {
 		s := basicSpec(i)
@@ -136,7 +136,7 @@ type app struct {
 	spec *model.PodSpec
 }
 
-// apps creates n apps with alternating kinds. An app of defaultKind gets a Service.
+// apps returns n apps with alternating kinds. It adds a Service for each app of defaultKind to s.
 func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	var out []app
 	for i := range n {
@@ -150,7 +150,7 @@ func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	return out
 }
 
-// pod returns a new pod of the app.
+// pod returns a pending pod of the app.
 func (a app) pod(serial int) *model.Pod {
 	return &model.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", a.name, serial), UID: fmt.Sprintf("b1946ac9-2492-4d23-8f9c-%012d", serial),
 		Labels: model.Labels{{Key: "app", Value: a.name}, {Key: "index", Value: fmt.Sprint(serial)}}, Spec: a.spec}

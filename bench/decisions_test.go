@@ -30,7 +30,7 @@ type bench struct {
 // the decision.
 func (b *bench) decideNext(t testing.TB) time.Duration { return b.decideTimed(t, wallClock) }
 
-// decideTimed is decideNext with another clock.
+// decideTimed does the same as decideNext with another clock.
 func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duration {
 	a := b.apps[b.serial%len(b.apps)]
 	b.serial++
@@ -64,10 +64,9 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 
 var processStart = time.Now()
 
-// wallClock returns the wall-clock time since the start.
 func wallClock() time.Duration { return time.Since(processStart) }
 
-// clockOverhead returns the time that two readings of a clock take.
+// clockOverhead returns the median time between two consecutive readings of a clock.
 func clockOverhead(now func() time.Duration) time.Duration {
 	durations := make([]time.Duration, 2001)
 	for i := range durations {
@@ -78,11 +77,11 @@ func clockOverhead(now func() time.Duration) time.Duration {
 	return durations[len(durations)/2]
 }
 
-// timings are the figures of a row: percentiles of the wall-clock time, and the mean of the CPU time of
-// the thread, which does not include other work of the machine.
+// timings are the measurements of a row. The percentiles are of the wall-clock time. The mean is of the CPU
+// time of the thread, which does not include other work of the machine.
 type timings struct {
 	p10, median, mean, p99 time.Duration
-	allocs                 float64
+	allocs                 float64 // allocations per decision
 }
 
 // measure measures n decisions after enough others to fill the score caches.
@@ -101,25 +100,25 @@ func (b *bench) mean(t testing.TB, n int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var sum time.Duration
-	cost := clockOverhead(threadCPUTime)
+	overhead := clockOverhead(threadCPUTime)
 	for range n {
-		sum += b.decideTimed(t, threadCPUTime) - cost
+		sum += b.decideTimed(t, threadCPUTime) - overhead
 	}
 	return max(sum, 0) / time.Duration(n)
 }
 
 // percentiles returns percentiles of the wall-clock time of n decisions.
 func (b *bench) percentiles(t testing.TB, n int) timings {
-	cost := clockOverhead(wallClock)
+	overhead := clockOverhead(wallClock)
 	durations := make([]time.Duration, 0, n)
 	for range n {
-		durations = append(durations, max(b.decideNext(t)-cost, 0))
+		durations = append(durations, max(b.decideNext(t)-overhead, 0))
 	}
 	slices.Sort(durations)
 	return timings{p10: durations[n/10], median: durations[n/2], p99: durations[n*99/100]}
 }
 
-// allocations counts the allocations of the decisions alone.
+// allocations returns the mean number of allocations of n decisions. Other work between them is not counted.
 func (b *bench) allocations(n int) float64 {
 	var before, after runtime.MemStats
 	var sum uint64
@@ -137,18 +136,19 @@ func (b *bench) allocations(n int) float64 {
 	return float64(sum) / float64(n)
 }
 
-func newBench(t testing.TB, nodes, specs int, churn bool, kinds ...podKind) *bench {
+// newBench returns a cluster with the given number of nodes and apps. The apps have alternating kinds.
+func newBench(t testing.TB, nodes, numApps int, churn bool, kinds ...podKind) *bench {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{state: mixedCluster(nodes), churn: churn, maxPods: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
-	b.apps = apps(b.state, specs, kinds...)
+	b.apps = apps(b.state, numApps, kinds...)
 	b.engine = fastpath.NewEngine(b.state, p, 1)
 	return b
 }
 
-// measureFirstDecision measures decisions about pods of new equivalence classes.
+// measureFirstDecision measures n decisions, each about a pod of a new equivalence class.
 func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	b := newBench(t, nodes, 1, false, plainKind)
 	for range nodes {
@@ -162,8 +162,7 @@ func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	return result
 }
 
-// report reports the figures in microseconds: CPU time of the thread for the mean,
-// otherwise wall-clock time.
+// report reports the timings in microseconds.
 func (f timings) report(b *testing.B) {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 	b.ReportMetric(0, "ns/op") // meaningless, as it includes the time between decisions

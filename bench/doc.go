@@ -1,9 +1,9 @@
-// Package bench measures the cost of a placement decision: CPU time and allocations of
-// Engine.Decide alone, in process, for common kinds of pods and several sizes of cluster.
+// Package bench measures the cost of a placement decision: time and allocations of Engine.Decide alone, in
+// process, for common kinds of pods and several sizes of cluster. It also measures preemption, pending pods,
+// the whole path of a pod, and packing.
 //
-// The clock is read before and after each decision, and the cost of reading it is subtracted. Assuming
-// the pod, removing another one and other work between decisions are not counted. "churn" adds a
-// heartbeat for each decision and a changed label for each hundredth, and removes random
-// pods instead of the oldest. Run it with make bench on an idle machine. On a busy machine
-// use us-p10, because the mean includes the other load.
+// The benchmarks of decisions read the clock before and after each decision and subtract the overhead of
+// the clock. They do not count other work between decisions, such as assuming the pod or removing a pod.
+// "churn" adds a heartbeat for each decision and a changed label for each hundredth, and removes random pods
+// instead of the oldest. Run the package with make bench on an idle machine.
 package bench

@@ -17,10 +17,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// BenchmarkEndToEnd measures the whole path of a pod within the process. The pod is
-// converted, queued, assumed and bound, converted again when the watch reports it as bound, and
-// removed 1,000 pods later, so that the cluster does not fill up. There is no API server. All other
-// parts are the scheduler's.
+// BenchmarkEndToEnd measures the whole path of a pod within the process. The pod is converted, queued,
+// assumed and bound, and converted again when the watch reports the binding. It is removed 1,000 pods later,
+// so that the cluster does not fill up. Only the API server is missing.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchmarkEndToEnd(b, nodes) })
@@ -42,16 +41,16 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 		events = append(events, s.Node(id).Model)
 	}
 	m.Step(now, events, 0)
-	const livePods = 1000
-	pods := make([]*corev1.Pod, livePods)
+	const existingPods = 1000
+	pods := make([]*corev1.Pod, existingPods)
 	for i := range pods {
 		pods[i] = newDeploymentPod()
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		pod := pods[i%livePods]
+		pod := pods[i%existingPods]
 		events = events[:0]
-		if i >= livePods {
+		if i >= existingPods {
 			events = append(events, scheduling.Remove{Object: &model.Pod{UID: string(pod.UID)}})
 		}
 		pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), ""

@@ -16,6 +16,7 @@ import (
 // packedResources are the resources that packing considers.
 var packedResources = []string{"cpu", "memory", string(load.GPU)}
 
+// packingPolicy returns a policy of HighNodeUtilization with a threshold in percent of each packed resource.
 func packingPolicy(percent float64) descheduling.Policy {
 	var t plugins.Thresholds
 	for _, name := range packedResources {
@@ -26,9 +27,9 @@ func packingPolicy(percent float64) descheduling.Policy {
 
 var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: compute the whole table")
 
-// TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the
-// Kubernetes descheduler does together with a scheduler that packs, by a plan, and by a plan that may
-// evict half as many pods. docs/performance/descheduler.md has the resulting rows.
+// TestOpenBPacking checks that docs/performance/descheduler.md has the results of packing OpenB's cluster. It
+// fills the cluster in three random orders and packs it as the Kubernetes descheduler does together with a
+// scheduler that packs, by a plan, and by a plan with half as many evictions.
 func TestOpenBPacking(t *testing.T) {
 	nodes, all := readOpenB(t)
 	docs, err := os.ReadFile("../docs/performance/descheduler.md")
@@ -57,15 +58,15 @@ func TestOpenBPacking(t *testing.T) {
 				missing = append(missing, row)
 			}
 			if planned.Emptied < compatible.Emptied || planned.Returned > 0 || planned.Pending > pending {
-				t.Errorf("a plan empties fewer nodes than eviction, returns pods to their nodes, or leaves more pods pending: %s", row)
+				t.Errorf("got row %s, want a plan that empties as many nodes as compatible mode, returns no pod and leaves no more pods pending", row)
 			}
 			if halfCompatible.Emptied < min(compatible.Emptied, upper) || halfCompatible.Evicted > compatible.Evicted/2 || halfCompatible.Returned > 0 {
-				t.Errorf("half of the evictions do not empty as many nodes, or as many as they can: %s", row)
+				t.Errorf("got row %s, want a plan with half of the evictions that empties as many nodes as compatible mode, or as possible", row)
 			}
 		}
 	}
 	if len(missing) > 0 {
-		t.Errorf("docs/performance/descheduler.md lacks these rows:\n%s", strings.Join(missing, "\n"))
+		t.Errorf("docs/performance/descheduler.md lacks these rows, want all:\n%s", strings.Join(missing, "\n"))
 	}
 }
 

@@ -34,9 +34,9 @@ type packingCluster struct {
 	state       *cluster.State
 	packer      *framework.Profile
 	engine      *fastpath.Engine
-	pods        map[string]*descheduling.Pod // the bound pods by UID
+	pods        map[string]*descheduling.Pod // bound pods by UID
 	pending     []*descheduling.Pod
-	unplaced    map[string]bool // controllers whose pods did not fit when the cluster was filled
+	unplaced    map[string]bool // UIDs of controllers whose pods did not fit when the cluster was filled
 	result      packingResult
 	terminating []string // UIDs of evicted pods that still exist
 }
@@ -60,15 +60,15 @@ func mostAllocated(t *testing.T) *framework.Profile {
 	return p
 }
 
-// fill places pods of the trace in a random order with the default profile of
-// kube-scheduler, which spreads them.
+// fill binds pods of the trace in a random order with the default profile of kube-scheduler, which spreads
+// them.
 func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *packingCluster {
 	c := &packingCluster{converter: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, unplaced: map[string]bool{}}
 	for _, n := range nodes {
 		c.state.UpsertNode(c.converter.DeschedulingNode(n).Node)
 	}
 	cfg := framework.DefaultConfig()
-	cfg.Name = "packer" // the scheduler of these pods, before it packed
+	cfg.Name = "packer" // the scheduler of all pods
 	spread, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func (c *packingCluster) fork() *packingCluster {
 	return &forked
 }
 
-// place binds a pod where an engine decides. It returns false if the pod does not fit.
+// place binds a pod to the node that an engine chooses. It returns false if the pod does not fit.
 func (c *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	var s decision.Summary
 	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
@@ -103,6 +103,7 @@ func (c *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	return true
 }
 
+// bind adds a pod to the node.
 func (c *packingCluster) bind(p *descheduling.Pod, node string) {
 	bound := *p.Pod
 	bound.NodeName, bound.Phase = node, model.Running
@@ -120,8 +121,8 @@ func (c *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
 	return &descheduling.Pod{Pod: &replacement, Details: p.Details}
 }
 
-// countEmpty returns how many nodes have no pods except those of unplaced controllers,
-// and how many of them have such pods.
+// countEmpty returns the number of nodes that have no pods except those of unplaced controllers, and the
+// number of these nodes that have such pods.
 func (c *packingCluster) countEmpty() (n, used int) {
 	for _, id := range c.state.NodeIDs() {
 		pods := c.state.Node(id).Pods
@@ -135,6 +136,7 @@ func (c *packingCluster) countEmpty() (n, used int) {
 	return n, used
 }
 
+// snapshot returns the cluster as the descheduler observes it.
 func (c *packingCluster) snapshot() *descheduling.Snapshot {
 	s := &descheduling.Snapshot{Now: time.Unix(0, 0), Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}
 	var nodes []*descheduling.Node
@@ -173,7 +175,7 @@ func (c evictingMover) Move(_, _ string, candidate *descheduling.Candidate) (*de
 	return nil, true
 }
 
-// round makes one round of at most maxEvictions evictions and returns their number.
+// round makes one round of at most maxEvictions evictions and returns the number of evictions.
 func (c *packingCluster) round(policy descheduling.Policy, planned bool, maxEvictions int) int {
 	before, snapshot := c.result.Evicted, c.snapshot()
 	policy.Limits.Total = &maxEvictions
@@ -193,7 +195,7 @@ func (c *packingCluster) round(policy descheduling.Policy, planned bool, maxEvic
 	return c.result.Evicted - before
 }
 
-// pack makes at most ten rounds, until one evicts no pod or there are maxEvictions evictions.
+// pack makes at most ten rounds, until a round evicts no pod. It makes at most maxEvictions evictions.
 func (c *packingCluster) pack(policy descheduling.Policy, planned bool, maxEvictions int) packingResult {
 	for c.result.Rounds < 10 {
 		c.result.Rounds++
@@ -214,7 +216,7 @@ func (c *packingCluster) pack(policy descheduling.Policy, planned bool, maxEvict
 	return out
 }
 
-// readOpenB reads the trace. Its pods get a controller each, and the scheduler that packs.
+// readOpenB reads the trace. It gives each pod a controller and the scheduler that packs.
 func readOpenB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
@@ -240,9 +242,9 @@ func readOpenB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	return nodes, pods
 }
 
-// bounds returns the bounds of an algorithm that empties only nodes that
-// HighNodeUtilization may empty: the minimum evictions for the given nodes, and the
-// maximum nodes for the given evictions. Each pod of an emptied node must move once. A
+// bounds returns the bounds of any algorithm that empties only nodes that HighNodeUtilization may empty.
+// lower is the minimum number of evictions that empties the given number of nodes, and upper the maximum
+// number of nodes that the given number of evictions empties. Each pod of an emptied node must move once. A
 // node above the threshold loses no pod, so no other node falls below the threshold.
 func (c *packingCluster) bounds(percent float64, nodes, evictions int) (lower, upper int) {
 	var sizes []int
@@ -263,8 +265,8 @@ func (c *packingCluster) bounds(percent float64, nodes, evictions int) (lower, u
 	return lower, upper
 }
 
-// belowThreshold reports whether the requests of each of packedResources are at most a percentage of
-// what is allocatable.
+// belowThreshold reports whether the requests of each of packedResources are at most a percentage of the
+// allocatable amount.
 func belowThreshold(n *descheduling.Node, percent float64) bool {
 	for _, name := range packedResources {
 		used, allocatable := int64(0), n.Allocatable.Amount(name)

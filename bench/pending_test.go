@@ -18,9 +18,9 @@ import (
 // process, how many pods are bound, and how many are requeued and rejected again.
 func BenchmarkPendingPods(b *testing.B) {
 	for _, pending := range []int{1000, 100_000} {
-		for _, specs := range []int{100, 1000} {
-			b.Run(fmt.Sprintf("nodes=5000/pending=%d/classes=%d", pending, specs), func(b *testing.B) {
-				p := newPendingBench(b, 5000, pending, specs)
+		for _, classes := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("nodes=5000/pending=%d/classes=%d", pending, classes), func(b *testing.B) {
+				p := newPendingBench(b, 5000, pending, classes)
 				b.ResetTimer()
 				for b.Loop() {
 					p.event()
@@ -31,7 +31,7 @@ func BenchmarkPendingPods(b *testing.B) {
 	}
 }
 
-// pendingBench is a machine with pending pods.
+// pendingBench is a full cluster with pending pods.
 type pendingBench struct {
 	*rand.Rand
 	b         *testing.B
@@ -43,11 +43,12 @@ type pendingBench struct {
 	otherPods []*model.Pod // pods of other schedulers, beyond the capacity of the nodes
 	serial    int
 
-	events, binds, wastedWakeups int
-	spent                        time.Duration
+	events, binds, wastedWakeups int           // since the start of the measurement
+	spent                        time.Duration // on events and their consequences
 }
 
-func newPendingBench(b *testing.B, nodes, pending, specs int) *pendingBench {
+// newPendingBench returns a cluster with the given number of nodes, pending pods and equivalence classes.
+func newPendingBench(b *testing.B, nodes, pending, classes int) *pendingBench {
 	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
@@ -56,8 +57,8 @@ func newPendingBench(b *testing.B, nodes, pending, specs int) *pendingBench {
 	cfg.Profiles = []profiles.Profile{profiles.New(profile, 1, 0)}
 	p := &pendingBench{Rand: rand.New(rand.NewPCG(3, 4)), b: b, m: scheduling.New(cfg), now: time.Unix(1_700_000_000, 0)}
 	s := mixedCluster(nodes)
-	p.apps = apps(s, specs, commonKinds...)
-	for i := range p.apps { // all have the same priority
+	p.apps = apps(s, classes, commonKinds...)
+	for i := range p.apps { // a separate size, and so a separate equivalence class, for each app
 		spec := *p.apps[i].spec
 		spec.Requests.MilliCPU += int64(i)
 		p.apps[i].spec = &spec
@@ -95,17 +96,18 @@ func newPendingBench(b *testing.B, nodes, pending, specs int) *pendingBench {
 	return p
 }
 
+// pod returns a new pod of the next app.
 func (p *pendingBench) pod() *model.Pod {
 	p.serial++
 	return p.apps[p.serial%len(p.apps)].pod(p.serial)
 }
 
-// addPending adds a new pod that does not fit. It is not measured.
+// addPending adds a pending pod. Its time is not measured.
 func (p *pendingBench) addPending() {
 	p.step(false, p.pod())
 }
 
-// event processes one random event.
+// event processes a random event one millisecond after the previous event.
 func (p *pendingBench) event() {
 	p.now = p.now.Add(time.Millisecond)
 	n := p.nodes[p.IntN(len(p.nodes))]
@@ -129,6 +131,7 @@ func (p *pendingBench) event() {
 	}
 }
 
+// removeRandom removes a random pod from a list and returns the event of its deletion.
 func (p *pendingBench) removeRandom(list *[]*model.Pod) scheduling.Event {
 	i, last := p.IntN(len(*list)), len(*list)-1
 	pod := (*list)[i]
@@ -137,8 +140,8 @@ func (p *pendingBench) removeRandom(list *[]*model.Pod) scheduling.Event {
 	return scheduling.Remove{Object: &model.Pod{UID: pod.UID}}
 }
 
-// mutateNode returns a node with a new report, label or taint, or with more resources, which last
-// until its next event.
+// mutateNode returns a changed copy of a node: with a heartbeat, a label, a taint, or more resources. The
+// change lasts until the next event of the node. k, from 15 to 19, selects the change.
 func (p *pendingBench) mutateNode(n *model.Node, k int) *model.Node {
 	c := *n
 	switch k {
@@ -154,7 +157,8 @@ func (p *pendingBench) mutateNode(n *model.Node, k int) *model.Node {
 	return &c
 }
 
-// step processes events and executes the effects.
+// step processes events and executes the effects, until there are no further events. If timed, its time is
+// counted.
 func (p *pendingBench) step(timed bool, events ...scheduling.Event) {
 	start := time.Now()
 	for len(events) > 0 {

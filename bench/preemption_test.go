@@ -36,14 +36,15 @@ func fullCluster(n int) *cluster.State {
 	return s
 }
 
-// BenchmarkPreemption measures the search for victims on a full cluster: with the
-// reference evaluator; for equal preemptors; for preemptors of different sizes; for equal
-// ones that are spread over zones; and for equal ones with a budget over each eighth of
-// the victims, which each preemption uses.
+// BenchmarkPreemption measures the search for victims on a full cluster. The variants are:
+//   - equal preemptors, with the reference evaluator and with the planner
+//   - preemptors of different sizes
+//   - equal preemptors that are spread over zones
+//   - equal preemptors, with a budget over each eighth of the victims, which each preemption uses
 //
-// The deletion of the victims and the creation of the preemptor are not measured. us/plan is
-// the time of the plan alone. The two slow variants take up to a second per plan and run at
-// most maxPlans times, for any -benchtime.
+// The deletion of the victims and the creation of the preemptor are not measured. us/plan is the time of the
+// plan alone. The two slow variants take up to a second per plan and run at most maxPlans times, for any
+// -benchtime.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		for _, variant := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
@@ -64,17 +65,21 @@ var maxPlans = map[string]int{referenceEvaluator: 20, spread: 1000}
 // created again.
 const preemptorLifetime = 100
 
-// preemptionBench is one run.
+// allocInterval is the number of preemptors after which the allocations of a plan are counted.
+const allocInterval = 64
+
+// preemptionBench is a run of a variant.
 type preemptionBench struct {
 	state   *cluster.State
 	profile *framework.Profile
 	engine  *fastpath.Engine
 	planner *preemption.Planner
-	removed [][]*model.Pod // alternating: the preemptor and its victims
-	spent   time.Duration
-	allocs  uint64
+	recent  [][]*model.Pod // ring of the last preemptors, each followed by its victims
+	spent   time.Duration  // on plans
+	allocs  uint64         // of each allocInterval-th plan
 }
 
+// preempt runs a variant.
 func preempt(b *testing.B, nodes int, variant string) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -82,7 +87,7 @@ func preempt(b *testing.B, nodes int, variant string) {
 	}
 	s := fullCluster(nodes)
 	run := &preemptionBench{state: s, profile: p, engine: fastpath.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
-		removed: make([][]*model.Pod, preemptorLifetime)}
+		recent: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
 		if variant == "budgets" {
 			app := fmt.Sprint("low-", i)
@@ -106,7 +111,7 @@ func preempt(b *testing.B, nodes int, variant string) {
 		run.preemptNext(b, i, variant, spec)
 	}
 	b.ReportMetric(float64(run.spent.Nanoseconds())/1000/float64(n), "us/plan")
-	b.ReportMetric(float64(run.allocs)/float64((n+63)/64), "allocs/plan")
+	b.ReportMetric(float64(run.allocs)/float64((n+allocInterval-1)/allocInterval), "allocs/plan")
 }
 
 func highPrioritySpec(cpu, memory int64) *model.PodSpec {
@@ -118,7 +123,7 @@ func highPrioritySpec(cpu, memory int64) *model.PodSpec {
 // preemptNext plans the preemption of one pod, and deletes a preemptor of an earlier call.
 func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spec *model.PodSpec) {
 	s := run.state
-	for k, p := range run.removed[i%preemptorLifetime] {
+	for k, p := range run.recent[i%preemptorLifetime] {
 		if k == 0 {
 			s.RemovePod(p.UID)
 			continue
@@ -133,10 +138,10 @@ func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spe
 	s.UpsertPod(pod)
 	var summary decision.Summary
 	if run.engine.Decide(pod, &summary); summary.Outcome != decision.Infeasible {
-		run.removed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, summary.Choice)}
+		run.recent[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, summary.Choice)}
 		return
 	}
-	plan := run.plan(i%64 == 0, variant, pod, &summary)
+	plan := run.plan(i%allocInterval == 0, variant, pod, &summary)
 	if plan.Outcome != decision.PreemptionNominated {
 		b.Fatalf("pod %d: outcome %s, want nominated", i, plan.Outcome)
 	}
@@ -148,9 +153,10 @@ func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spe
 	for _, v := range plan.Victims {
 		s.RemovePod(v.UID)
 	}
-	run.removed[i%preemptorLifetime] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
+	run.recent[i%preemptorLifetime] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
 }
 
+// bind adds a pod to the node and returns the bound pod.
 func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *model.Pod {
 	bound := *pod
 	bound.NodeName, bound.Phase, bound.Started = node, model.Running, time.Unix(1767325600, 0)
@@ -158,9 +164,10 @@ func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *mod
 	return &bound
 }
 
-func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, summary *decision.Summary) (plan *decision.Preemption) {
+// plan plans the preemption by a pod and measures the time, and the allocations if countAllocs is set.
+func (run *preemptionBench) plan(countAllocs bool, variant string, pod *model.Pod, summary *decision.Summary) (plan *decision.Preemption) {
 	var before, after runtime.MemStats
-	if count {
+	if countAllocs {
 		runtime.ReadMemStats(&before)
 	}
 	start := time.Now()
@@ -170,7 +177,7 @@ func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, sum
 		plan = run.planner.Plan(pod, summary)
 	}
 	run.spent += time.Since(start)
-	if count {
+	if countAllocs {
 		runtime.ReadMemStats(&after)
 		run.allocs += after.Mallocs - before.Mallocs
 	}

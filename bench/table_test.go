@@ -7,14 +7,14 @@ import (
 
 var commonKinds = []podKind{plainKind, affinityKind, antiHostKind, zoneKind, hardKind, defaultKind}
 
-// row is a row of the table: the kinds and their number.
+// row is a row of the table.
 type row struct {
 	name  string
-	specs int
-	kinds []podKind
+	apps  int       // number of apps
+	kinds []podKind // of the apps, alternating
 }
 
-// table returns the rows of the table.
+// table returns the rows of the table in docs/performance/decisions.md.
 func table() []row {
 	var rows []row
 	for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], hugeKind) {
@@ -25,8 +25,8 @@ func table() []row {
 		row{"100 classes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
-// samples returns how many decisions to time: the requested number, but fewer for a large
-// cluster, to limit the total time.
+// samples returns the number of decisions to time: at least 100, and at most the requested number. It is
+// smaller for a large cluster, to limit the total time.
 func samples(requested, nodes int) int { return max(min(requested, 20000, 200_000_000/nodes), 100) }
 
 // BenchmarkDecision measures the decision alone for each row of the table.
@@ -35,7 +35,7 @@ func BenchmarkDecision(b *testing.B) {
 		for _, churn := range []string{"", ", churn"} {
 			for _, r := range table() {
 				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
-					c := newBench(b, nodes, r.specs, churn != "", r.kinds...)
+					c := newBench(b, nodes, r.apps, churn != "", r.kinds...)
 					c.measure(b, samples(b.N, nodes)).report(b)
 					counters := c.engine.Counters()
 					b.ReportMetric(100*float64(counters.Cached)/float64(counters.Cached+counters.Scanned+counters.Reference), "%-cached")

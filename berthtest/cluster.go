@@ -2,7 +2,6 @@ package berthtest
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 
 // Cluster is a running cluster.
 type Cluster struct {
+	waiter
 	// Config is a client configuration of an administrator, without rate limit.
 	Config *rest.Config
 	// Kubeconfig is the path of the same configuration as a kubeconfig file.
@@ -31,12 +31,10 @@ type Cluster struct {
 	// Webhook is the address at which the test must serve the webhooks of [Webhooks].
 	Webhook WebhookServer
 
-	t        testing.TB
 	options  *options
 	settings settings.Settings
 	dir      string
 	server   *apiserver.Server
-	dynamic  dynamic.Interface
 	group    *rungroup.Group
 	nodes    *localcluster.SimulatedNodes
 
@@ -53,10 +51,11 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 		t.Fatalf("berthtest: %v", err)
 	}
 	discardLogs()
-	c := &Cluster{t: t, options: o, dir: t.TempDir(), agents: map[string]*nodeAgent{}}
+	c := &Cluster{waiter: waiter{t: t, timeout: o.timeout, wait: waitInterval}, options: o, dir: t.TempDir(), agents: map[string]*nodeAgent{}}
 	if c.settings, err = newSettings(); err != nil {
 		t.Fatalf("berthtest: %v", err)
 	}
+	c.settings.Inputs = o.inputs
 	ctx, cancel := context.WithCancel(context.Background())
 	started, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -125,7 +124,6 @@ func (c *Cluster) start(p *rungroup.Group) (err error) {
 	return c.createWebhooks(p.Ctx)
 }
 
-// connect creates the clients.
 func (c *Cluster) connect() (err error) {
 	c.Kubeconfig = c.server.KubeconfigPath()
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
@@ -145,10 +143,4 @@ func (c *Cluster) waitForServiceAccount(ctx context.Context) error {
 		_, err := c.Client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
-}
-
-// fatalf fails the test.
-func (c *Cluster) fatalf(format string, args ...any) {
-	c.t.Helper()
-	c.t.Fatal("berthtest: " + fmt.Sprintf(format, args...))
 }

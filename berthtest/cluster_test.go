@@ -38,7 +38,7 @@ func deploy(t *testing.T, c *berthtest.Cluster, name string, replicas int32) {
 	awaitReady(t, c, name, int(replicas))
 }
 
-// awaitReady waits until count pods of a Deployment are ready and not being deleted, none of them on a node of
+// awaitReady waits until count pods of a Deployment are ready and not being deleted, none of them on a node in
 // except.
 func awaitReady(t *testing.T, c *berthtest.Cluster, name string, count int, except ...string) {
 	t.Helper()
@@ -168,11 +168,15 @@ func TestClusterReleasesResources(t *testing.T) {
 	}
 }
 
-// settle returns the number of goroutines by their creator. It waits until there are no more than before, or until
-// the number has not changed for two seconds.
+// settle returns the number of goroutines by their creator. It waits until there are no more than before, or until the
+// number has not changed for 15 seconds. If before is nil, it waits until the number has not changed for two seconds.
 func settle(before map[string]int) map[string]int {
+	unchanged := 15 * time.Second
+	if before == nil {
+		unchanged = 2 * time.Second
+	}
 	last, since := goroutines(), time.Now()
-	for time.Since(since) < 2*time.Second {
+	for time.Since(since) < unchanged {
 		time.Sleep(20 * time.Millisecond)
 		current := goroutines()
 		if !maps.Equal(current, last) {

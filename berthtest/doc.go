@@ -11,10 +11,13 @@
 // Pods on simulated nodes run no processes. Annotations set how long they run and what they use
 // (docs/guides/simulate.md).
 //
+// [StartVirtual] starts a smaller cluster without server and etcd under the virtual time of testing/synctest, in which
+// hours take milliseconds.
+//
 // The cluster ends with the test: none of its goroutines, ports or files remains. Several clusters may
 // run concurrently. Methods are safe for concurrent use, but only the goroutine of the test may call
 // methods that fail the test.
 //
-// Nodes fail faster than by default, so that tests need not wait: see [GracePeriod], [TolerationSeconds] and
+// The timeouts of nodes are shorter than by default, so that tests are fast: see [GracePeriod], [TolerationSeconds] and
 // [PressureTransition].
 package berthtest

@@ -176,7 +176,6 @@ func manifestsIn(dir string) (files []string, err error) {
 	return files, nil
 }
 
-// readFile reads the objects of one file.
 func readFile(file string) (out []*unstructured.Unstructured, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/internal/recording"
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/sim"
 )
 
 const (
@@ -35,6 +37,10 @@ type options struct {
 	nodesSet                   bool
 	crdObjects, webhookObjects []*unstructured.Unstructured
 	timeout                    time.Duration
+	timeoutSet                 bool
+	seed                       uint64
+	onLine                     func(sim.Line)
+	inputs                     *recording.Recorder // records the scheduler's inputs; nil: nothing is recorded
 }
 
 // Nodes adds count nodes n1, n2, ... with 8 CPU and 16 GiB of memory each. Without Nodes and [Node] the
@@ -92,13 +98,31 @@ func Webhooks(paths ...string) Option {
 	}
 }
 
-// Timeout sets how long [Start] and the methods of [Cluster] wait; 30 s by default.
+// Seed sets the seed of [StartVirtual]; 0 by default. It decides, for example, which of two equal nodes gets a pod.
+func Seed(seed uint64) Option {
+	return func(o *options) error {
+		o.seed = seed
+		return nil
+	}
+}
+
+// Timeline passes the timeline of [StartVirtual] to f, one line for each decision and for each change of a pod or
+// node. f must not call methods of the cluster.
+func Timeline(f func(line string)) Option {
+	return func(o *options) error {
+		o.onLine = func(l sim.Line) { f(l.String()) }
+		return nil
+	}
+}
+
+// Timeout sets how long [Start], and the methods of [Cluster] and [VirtualCluster] wait; by default 30 s, and one hour of
+// virtual time.
 func Timeout(d time.Duration) Option {
 	return func(o *options) error {
 		if d <= 0 {
 			return fmt.Errorf("timeout %v: must be positive", d)
 		}
-		o.timeout = d
+		o.timeout, o.timeoutSet = d, true
 		return nil
 	}
 }
@@ -134,7 +158,6 @@ func Capacity(name corev1.ResourceName, quantity string) NodeOption {
 	}
 }
 
-// newNode returns a node with the options.
 func newNode(name string, opts []NodeOption) (*corev1.Node, error) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return nil, fmt.Errorf("node %q: %s", name, problems[0])

@@ -40,7 +40,7 @@ func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiRes
 	return a
 }
 
-// warningText returns the text of `299 - "text"`.
+// warningText returns the text of a Warning header.
 func warningText(header string) string {
 	_, text, found := strings.Cut(header, `- "`)
 	if !found {
@@ -50,6 +50,7 @@ func warningText(header string) string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text)
 }
 
+// statusOf converts a Status object to the form of the recordings.
 func statusOf(object map[string]any) *apiStatus {
 	s := &apiStatus{Reason: asString(object["reason"]), Message: asString(object["message"])}
 	if object["status"] == "Success" {
@@ -104,6 +105,7 @@ func normalizeObject(value any) any {
 	return value
 }
 
+// normalizeTable removes everything from a Table but the columns, without their descriptions, and the cells.
 func normalizeTable(table map[string]any) any {
 	columns := []any{}
 	definitions, _ := table["columnDefinitions"].([]any)
@@ -152,6 +154,7 @@ func toAny(texts []string) any {
 	return out
 }
 
+// anyOrNil returns an untyped nil for nil events.
 func anyOrNil(events []any) any {
 	if events == nil {
 		return nil
@@ -198,7 +201,7 @@ func (r *vectorReplay) causeDifferences(want, got []apiCause) []string {
 	return out
 }
 
-// differences compares two JSON values and returns the paths that differ.
+// differences compares two JSON values and returns a description of each path that differs.
 func (r *vectorReplay) differences(path string, want, got any) []string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -265,6 +268,7 @@ func sortedKeys(set map[string]bool) []string {
 	return keys
 }
 
+// compactJSON returns the JSON of a value, cut after 600 bytes.
 func compactJSON(v any) string {
 	raw, _ := json.Marshal(v)
 	if len(raw) > 600 {
@@ -292,26 +296,27 @@ var (
 	oldAge      = regexp.MustCompile(`^\d+y(\d+d)?$`)
 )
 
-// bothFixedAges ignores ages of fixed dates, because they were recorded on another day.
+// bothFixedAges reports whether both texts are ages of years. These are ages of fixed dates, which were recorded
+// on another day.
 func bothFixedAges(want, got string) bool {
 	return oldAge.MatchString(want) && oldAge.MatchString(got)
 }
 
-// matches compares a text that may contain placeholders.
+// matches reports whether got is the recorded text want, which may contain placeholders.
 func (r *vectorReplay) matches(want, got string) bool {
 	if want == got {
 		return true
 	}
 	var pattern strings.Builder
 	pattern.WriteString("^")
-	rest := want
+	remaining := want
 	for {
-		location := placeholder.FindStringIndex(rest)
+		location := placeholder.FindStringIndex(remaining)
 		if location == nil {
 			break
 		}
-		pattern.WriteString(regexp.QuoteMeta(rest[:location[0]]))
-		switch name := rest[location[0]:location[1]]; name {
+		pattern.WriteString(regexp.QuoteMeta(remaining[:location[0]]))
+		switch name := remaining[location[0]:location[1]]; name {
 		case "$ns":
 			pattern.WriteString(regexp.QuoteMeta(r.ns))
 		case "$u":
@@ -319,12 +324,12 @@ func (r *vectorReplay) matches(want, got string) bool {
 		default:
 			pattern.WriteString(placeholders[name])
 		}
-		rest = rest[location[1]:]
+		remaining = remaining[location[1]:]
 		if strings.HasSuffix(pattern.String(), placeholders["$diff"]) {
-			rest = "" // the rest is not compared
+			remaining = "" // the text after a diff is not compared
 		}
 	}
-	pattern.WriteString(regexp.QuoteMeta(rest) + "$")
+	pattern.WriteString(regexp.QuoteMeta(remaining) + "$")
 	matched, err := regexp.MatchString(pattern.String(), got)
 	return err == nil && matched
 }
@@ -338,7 +343,8 @@ var (
 	decoderText = regexp.MustCompile(`(json: cannot unmarshal|json parse error:)(?s:.*)`)
 )
 
-// matchesMessage compares two messages without the parts that only kube-apiserver can have.
+// matchesMessage reports whether two messages are equal except for the parts that depend on the implementation
+// of kube-apiserver.
 func (r *vectorReplay) matchesMessage(want, got string) bool {
 	if location := internalValue.FindStringIndex(want); location != nil {
 		return r.matchesPrefix(want[:location[0]+len("Invalid value")], got)

@@ -15,19 +15,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// vectorReplay is a vector that is being replayed: its names and the responses so far.
+// vectorReplay is a vector that is being replayed.
 type vectorReplay struct {
 	server     *apiServer
-	ns, suffix string
-	responses  []any
+	ns, suffix string // values of $ns and $u in the vector
+	responses  []any  // of the steps so far
 }
 
-// replay creates a namespace, sends the steps in order, compares the responses and
-// cleans up. It returns the differences.
+// replay creates a namespace, sends the steps in order, compares the responses and deletes the created objects.
+// It returns the differences.
 func (s *apiServer) replay(v apiVector) []string {
 	s.replays++
-	number := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.replays), 36))
-	r := &vectorReplay{server: s, suffix: strings.ReplaceAll(number, " ", "0"), ns: "conf-" + strings.ReplaceAll(number, " ", "0")}
+	suffix := strings.ReplaceAll(fmt.Sprintf("%6s", strconv.FormatInt(int64(s.replays), 36)), " ", "0")
+	r := &vectorReplay{server: s, suffix: suffix, ns: "conf-" + suffix}
 	if code, _, body := r.send("POST", "/api/v1/namespaces", "application/json", nil, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+r.ns+`"}}`)); code != http.StatusCreated {
 		return []string{fmt.Sprintf("creating namespace %s: %d %s", r.ns, code, body)}
 	}
@@ -45,6 +45,7 @@ func (s *apiServer) replay(v apiVector) []string {
 	return mismatches
 }
 
+// step sends a request and returns the response. The method COMPACT compacts the etcd store instead.
 func (r *vectorReplay) step(step apiStep) (apiResponse, error) {
 	body := []byte(r.expand(string(step.Body)))
 	var text string
@@ -69,6 +70,8 @@ func (r *vectorReplay) step(step apiStep) (apiResponse, error) {
 	return newAPIResponse(code, header, raw, step.Expect.Events != nil), nil
 }
 
+// send sends a request and returns the response: its code, headers and body. If there is no response the code is
+// 0 and the body is the error.
 func (r *vectorReplay) send(method, path, contentType string, headers map[string]string, body []byte) (int, http.Header, []byte) {
 	req, err := http.NewRequestWithContext(context.Background(), method, r.server.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -96,6 +99,7 @@ func (r *vectorReplay) send(method, path, contentType string, headers map[string
 	return resp.StatusCode, resp.Header, raw
 }
 
+// compact compacts the etcd store at the revision that the body names.
 func (r *vectorReplay) compact(body []byte) error {
 	var request struct {
 		Revision string `json:"revision"`
@@ -123,7 +127,7 @@ var (
 	reference = regexp.MustCompile(`\$\{(\d+)\.([^}]+)\}`)
 )
 
-// expand inserts names, padding and fields of earlier responses.
+// expand replaces the placeholders of names, padding and fields of earlier responses in a text to send.
 func (r *vectorReplay) expand(text string) string {
 	text = padding.ReplaceAllStringFunc(text, func(m string) string {
 		n, _ := strconv.Atoi(m[len("$pad"):])
@@ -140,6 +144,7 @@ func (r *vectorReplay) expand(text string) string {
 	return strings.NewReplacer("$ns", r.ns, "$u", r.suffix).Replace(text)
 }
 
+// lookup returns the value at a path of keys and indices, or nil.
 func lookup(value any, path []string) any {
 	for _, name := range path {
 		switch v := value.(type) {

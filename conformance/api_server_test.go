@@ -65,13 +65,14 @@ func (s *servers) compactable(t *testing.T) *apiServer {
 	return s.externalServer
 }
 
-// processes has the functions that stop the started processes. They run after all tests,
-// because a later subtest may use a process that an earlier one has started.
+// processes has the functions that stop the started processes. They run after all tests, because a later
+// subtest may use a process that an earlier subtest has started.
 var processes struct {
 	sync.Mutex
 	stop []func()
 }
 
+// TestMain calls the functions that atExit registered after all tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	processes.Lock()
@@ -82,6 +83,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// atExit registers a function to call after all tests, in reverse order.
 func atExit(f func()) {
 	processes.Lock()
 	defer processes.Unlock()
@@ -127,7 +129,7 @@ kind: BerthConfiguration
 budgets: {severalMatch: refuse, recount: false, refundFailedEvictions: false, explainRefusals: false, forbidImpossible: false}
 `
 
-// connect waits for the kubeconfig and for /readyz.
+// connect returns a client of a server after its kubeconfig exists and /readyz succeeds.
 func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// apiVector is a recorded script.
+// apiVector is a recorded sequence of requests to kube-apiserver.
 type apiVector struct {
 	ID      string    `json:"id"`
 	Family  string    `json:"family"`
@@ -18,6 +18,7 @@ type apiVector struct {
 	Cleanup []string  `json:"cleanup"`
 }
 
+// apiStep is a request and the recorded response.
 type apiStep struct {
 	Method      string            `json:"method"`
 	Path        string            `json:"path"`
@@ -39,6 +40,7 @@ type apiResponse struct {
 	StatusLine string     `json:"statusLine,omitempty"`
 }
 
+// apiStatus is the part of a metav1.Status that is compared.
 type apiStatus struct {
 	Status            string            `json:"status,omitempty"`
 	Reason            string            `json:"reason,omitempty"`
@@ -48,17 +50,19 @@ type apiStatus struct {
 	RetryAfterSeconds int               `json:"retryAfterSeconds,omitempty"`
 }
 
+// apiCause is a metav1.StatusCause.
 type apiCause struct {
 	Reason  string `json:"reason,omitempty"`
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
+// compacts reports whether the vector compacts the etcd store.
 func (v apiVector) compacts() bool {
 	return slices.ContainsFunc(v.Steps, func(s apiStep) bool { return s.Method == "COMPACT" })
 }
 
-// TestAPI replays recordings of kube-apiserver against a Berth server.
+// TestAPI checks that `berth server` responds like the recorded kube-apiserver.
 func TestAPI(t *testing.T) {
 	families := loadFamilies(t, "api")
 	if len(families) == 0 {
@@ -76,6 +80,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// runFamily replays the vectors of a family and prints how many passed.
 func runFamily(t *testing.T, name string, vectors []json.RawMessage, servers *servers, divergentIDs map[string]bool) {
 	passed, failed, divergent := 0, 0, 0
 	for _, raw := range vectors {

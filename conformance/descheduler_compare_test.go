@@ -7,9 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// mismatches returns the differences between the evictions and the expected ones. All expected evictions must be
-// among them. Other evictions are allowed only as far as the recorded descheduler varied
-// in its choice.
+// mismatches returns the differences between the moves and the expected evictions. All expected evictions must
+// be among the moves. Other evictions are allowed only as far as the recorded descheduler varied in its choice.
 func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor *evictionRecorder, moves []descheduling.Move) (out []string) {
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	got := make([]string, len(moves))
@@ -21,7 +20,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 		if !slices.Contains(e.Evicted, got[i]) && !slices.Contains(e.Maybe, got[i]) {
 			reportf("%s is evicted by %s, want no eviction", got[i], m.Strategy)
 		}
-		if want, reported := e.Plugin[got[i]]; reported && want != m.Profile+"/"+m.Strategy {
+		if want, ok := e.Plugin[got[i]]; ok && want != m.Profile+"/"+m.Strategy {
 			reportf("%s is evicted by %s/%s, want %s", got[i], m.Profile, m.Strategy, want)
 		}
 	}
@@ -34,7 +33,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 		reportf("got order %v, want %v", got, e.Evicted)
 	}
 	if !e.Count.contains(len(got)) {
-		reportf("%d evictions, want %v", len(got), e.Count)
+		reportf("got %d evictions, want %v", len(got), e.Count)
 	}
 	if len(e.Maybe) > 0 {
 		out = append(out, outOfBounds("node", e.PerNode, nodes)...)
@@ -53,22 +52,23 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 
 func (b bounds) contains(n int) bool { return b.Min <= n && n <= b.Max }
 
-// outOfBounds returns the numbers that are out of bounds. A number without bounds must be 0.
+// outOfBounds returns the numbers of evictions that are out of bounds, as text. A number without bounds must be
+// 0. kind is what the names are of.
 func outOfBounds(kind string, want map[string]bounds, got map[string]int) (out []string) {
 	for name, b := range want {
 		if !b.contains(got[name]) {
-			out = append(out, fmt.Sprintf("%d evictions of %s %s, want %v", got[name], kind, name, b))
+			out = append(out, fmt.Sprintf("got %d evictions of %s %s, want %v", got[name], kind, name, b))
 		}
 	}
 	for name, n := range got {
-		if _, reported := want[name]; !reported {
-			out = append(out, fmt.Sprintf("%d evictions of %s %s, want none", n, kind, name))
+		if _, ok := want[name]; !ok {
+			out = append(out, fmt.Sprintf("got %d evictions of %s %s, want none", n, kind, name))
 		}
 	}
 	return out
 }
 
-// ownerOf returns namespace/kind/name of the owner of a pod.
+// ownerOf returns namespace/kind/name of the owner of a pod, or namespace//name of a pod without owners.
 func ownerOf(p *descheduling.Pod) string {
 	if len(p.Details.Owners) == 0 {
 		return p.Namespace + "//" + p.Name

@@ -30,6 +30,7 @@ type deschedulerVector struct {
 	Expect  deschedulerExpectation `json:"expect"`
 }
 
+// deschedulerExpectation has the recorded evictions.
 type deschedulerExpectation struct {
 	PolicyError  string            `json:"policyError"`
 	ProfileError string            `json:"profileError"`
@@ -44,13 +45,14 @@ type deschedulerExpectation struct {
 	Plugin       map[string]string `json:"plugin"`
 }
 
+// bounds are the minimum and the maximum of a number.
 type bounds struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
 }
 
-// TestDescheduler compares the evictions of engine/descheduling in compatible mode with
-// those of the Kubernetes descheduler.
+// TestDescheduler checks that engine/descheduling in compatible mode evicts the pods that the Kubernetes
+// descheduler evicts.
 func TestDescheduler(t *testing.T) {
 	families := loadFamilies(t, "descheduler")
 	if len(families) == 0 {
@@ -78,7 +80,7 @@ func runDeschedulerFamily(t *testing.T, family string, vectors []json.RawMessage
 	fmt.Printf("%s: %d passed, %d failed\n", family, passed, failed)
 }
 
-// differences runs the vector and returns the differences.
+// differences runs the vector and returns the differences from the expectation.
 func (v *deschedulerVector) differences() []string {
 	wantError := v.Expect.PolicyError + v.Expect.ProfileError
 	policy, err := readDeschedulerPolicy(v.Policy)
@@ -126,8 +128,8 @@ func readDeschedulerPolicy(raw json.RawMessage) (*descheduling.Policy, error) {
 	return &d.Policy, err
 }
 
-// evictionRecorder replaces the API server. It allows all evictions except those of blocked
-// pods.
+// evictionRecorder replaces the API server. It allows all evictions except those of blocked pods, which it
+// records in attempted.
 type evictionRecorder struct {
 	blocked   []string
 	attempted []string

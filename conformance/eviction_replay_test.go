@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// nodeStat is one key of the node stats of a vector.
+// nodeStat is one of the node stats of a vector. Which fields are set depends on its key.
 type nodeStat struct {
 	Available  *int64 `json:"availableBytes"`
 	WorkingSet int64  `json:"workingSetBytes"`
@@ -41,6 +41,7 @@ type recordedUsage struct {
 	} `json:"volumes"`
 }
 
+// recordedFs is the usage of a file system in a vector.
 type recordedFs struct {
 	UsedBytes  int64 `json:"usedBytes"`
 	InodesUsed int64 `json:"inodesUsed"`
@@ -64,7 +65,7 @@ func newEvictionReplay(v *evictionVector, thresholds []nodepressure.Threshold) *
 	return &evictionReplay{vector: v, machine: m, converter: conversion.New(), active: slices.Clone(v.Pods)}
 }
 
-// run returns the events of each round in the form of the vectors.
+// run returns the result of each round in the form of the vectors.
 func (r *evictionReplay) run() (out []json.RawMessage) {
 	for i := range r.vector.Rounds {
 		round := map[string]any{}
@@ -90,7 +91,8 @@ func (r *evictionReplay) run() (out []json.RawMessage) {
 	return out
 }
 
-// round runs one round of the loop. It does nothing until the file systems are known.
+// round runs one round of the loop and returns its actions in the form of the vectors. It does nothing until the
+// layout of the file systems is known.
 func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 	if r.layoutKnown = r.layoutKnown || !round.LayoutError; !r.layoutKnown {
 		return nil
@@ -168,7 +170,7 @@ func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced m
 	for key, s := range map[string]nodepressure.Signal{"nodeFs": nodepressure.NodeFsAvailable, "imageFs": nodepressure.ImageFsAvailable, "containerFs": nodepressure.ContainerFsAvailable} {
 		f := stat(key)
 		setSignal(s, f.Available, f.Capacity)
-		setSignal(s+1, f.InodesFree, f.Inodes)
+		setSignal(s+1, f.InodesFree, f.Inodes) // the signal of inodes follows that of bytes
 	}
 	if p := stat("pids"); p.Max != nil {
 		free := *p.Max - p.Running
@@ -211,6 +213,7 @@ func (u *recordedUsage) stats() *nodepressure.PodStats {
 	return s
 }
 
+// valueOf returns a value, and whether it is known.
 func valueOf(v *int64) (int64, bool) {
 	if v == nil {
 		return 0, false
@@ -225,7 +228,7 @@ func (f *recordedFs) stats() nodepressure.FsStats {
 	return nodepressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
 }
 
-// admit requests the admission of the pods of a round.
+// admit requests the admission of the pods to admit, and adds the rejections to the result of a round.
 func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.vector.AdmitPods {

@@ -15,8 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// evictionVector has the inputs and actions of one kubelet, round by round. testdata/eviction describes the
-// format.
+// evictionVector has the inputs and actions of a kubelet, round by round. testdata/eviction describes the format.
 type evictionVector struct {
 	ID     string `json:"id"`
 	Note   string `json:"note"`
@@ -43,6 +42,7 @@ type evictionVector struct {
 	ExpectAnyOf []evictionExpectation    `json:"expectAnyOf"`
 }
 
+// duration is a time.Duration in the form of time.ParseDuration.
 type duration struct{ time.Duration }
 
 func (d *duration) UnmarshalJSON(b []byte) (err error) {
@@ -50,12 +50,13 @@ func (d *duration) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
+// evictionRound has the inputs of one synchronization of the kubelet's eviction manager.
 type evictionRound struct {
-	T            float64                  `json:"t"`
+	T            float64                  `json:"t"` // seconds since epoch
 	Stats        map[string]nodeStat      `json:"stats"`
 	PodStats     map[string]recordedUsage `json:"podStats"`
 	AfterReclaim map[string]nodeStat      `json:"afterReclaim"`
-	StatsTime    *float64                 `json:"statsTime"`
+	StatsTime    *float64                 `json:"statsTime"` // seconds since epoch; negative for no time
 	SummaryError bool                     `json:"summaryError"`
 	LayoutError  bool                     `json:"dedicatedImageFsError"`
 	KillError    bool                     `json:"killError"`
@@ -63,6 +64,7 @@ type evictionRound struct {
 	ContainerGC  bool                     `json:"containerGCError"` // how much is free afterwards
 }
 
+// evictionExpectation is a recorded result.
 type evictionExpectation struct {
 	Rounds     []json.RawMessage `json:"rounds"`
 	Error      string            `json:"error"`
@@ -70,7 +72,7 @@ type evictionExpectation struct {
 	Effective  []json.RawMessage `json:"effectiveThresholds"`
 }
 
-// TestEviction compares engine/nodepressure, with all options off, with the kubelet.
+// TestEviction checks that engine/nodepressure, with all options off, has the same actions as the kubelet.
 func TestEviction(t *testing.T) {
 	families := loadFamilies(t, "eviction")
 	if len(families) == 0 {
@@ -85,8 +87,7 @@ func runEvictionFamily(t *testing.T, family string, vectors []json.RawMessage) {
 	passed, failed, rounds := 0, 0, 0
 	for _, raw := range vectors {
 		var v evictionVector
-		decoder := json.NewDecoder(strings.NewReader(string(raw)))
-		if err := decoder.Decode(&v); err != nil {
+		if err := json.Unmarshal(raw, &v); err != nil {
 			t.Fatalf("%s: %v", family, err)
 		}
 		rounds += len(v.Rounds)
@@ -125,16 +126,17 @@ func (v *evictionVector) differences() []string {
 	return all
 }
 
-// mismatches compares an expected result with the actual one.
+// mismatches returns the differences between the actual result and the expected one. err is the error of the
+// thresholds.
 func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
 	if message := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && message != e.Error {
 		return []string{fmt.Sprintf("got error %v, want %q", err, e.Error)}
 	}
 	if len(v.Rounds) == 0 && err == nil {
-		out = append(out, sameThresholds("thresholds", thresholds, e.Thresholds)...)
+		out = append(out, thresholdDifferences("thresholds", thresholds, e.Thresholds)...)
 		if e.Effective != nil {
 			effective := nodepressure.WithLayout(thresholds, nodepressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs})
-			out = append(out, sameThresholds("effective thresholds", effective, e.Effective)...)
+			out = append(out, thresholdDifferences("effective thresholds", effective, e.Effective)...)
 		}
 	}
 	if len(e.Rounds) != len(rounds) {
@@ -161,13 +163,14 @@ func canonical(raw json.RawMessage) string {
 	return string(b)
 }
 
-func sameThresholds(kind string, thresholds []nodepressure.Threshold, want []json.RawMessage) []string {
+// thresholdDifferences compares two sets of thresholds. kind is their name in the message.
+func thresholdDifferences(kind string, thresholds []nodepressure.Threshold, want []json.RawMessage) []string {
 	var got, expected []string
 	for _, t := range thresholds {
 		m := map[string]string{"signal": t.Signal.String(), "operator": "LessThan"}
-		addValue := func(quantity, share string, v nodepressure.Value) {
+		addValue := func(quantity, percentage string, v nodepressure.Value) {
 			if v.Percentage != 0 {
-				m[share] = fmt.Sprint(v.Percentage)
+				m[percentage] = fmt.Sprint(v.Percentage)
 			} else {
 				m[quantity] = v.Quantity.String()
 			}

@@ -24,8 +24,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// These tests compare single plugins with the libraries that the plugins of kube-scheduler
-// use, on random input, which includes malformed input.
+// The tests in this file compare single plugins with the libraries that the plugins of kube-scheduler use, on
+// random input, which includes malformed input.
 
 // randomObjects creates random objects from a few words, so that they often match.
 type randomObjects struct{ *rand.Rand }
@@ -42,6 +42,7 @@ func (d randomObjects) labels() map[string]string {
 	return out
 }
 
+// requirements returns requirements on fields of a node, or on its labels.
 func (d randomObjects) requirements(fields bool) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for range d.IntN(3) {
@@ -90,7 +91,8 @@ func (d randomObjects) nodes() []*corev1.Node {
 	return out
 }
 
-// feasibleNodes evaluates a pod with one plugin and returns the nodes that pass.
+// feasibleNodes evaluates a pod with one plugin and returns the feasible nodes. numeric enables the operators Gt
+// and Lt of tolerations.
 func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, objects ...runtime.Object) []string {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.Config{
@@ -115,6 +117,7 @@ func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeri
 	return out
 }
 
+// TestNodeAffinityAgreesWithLibrary compares the plugin NodeAffinity with package nodeaffinity.
 func TestNodeAffinityAgreesWithLibrary(t *testing.T) {
 	d := randomObjects{rand.New(rand.NewPCG(1, 1))}
 	for round := range 3000 {
@@ -140,6 +143,7 @@ func TestNodeAffinityAgreesWithLibrary(t *testing.T) {
 	}
 }
 
+// TestTolerationsAgreeWithLibrary compares the plugin TaintToleration with package scheduling/corev1.
 func TestTolerationsAgreeWithLibrary(t *testing.T) {
 	d := randomObjects{rand.New(rand.NewPCG(2, 2))}
 	for round := range 3000 {
@@ -166,10 +170,11 @@ func TestTolerationsAgreeWithLibrary(t *testing.T) {
 	}
 }
 
+// volumes returns volumes, most of the class manual.
 func (d randomObjects) volumes() (out []*corev1.PersistentVolume) {
 	for i := range 2 + d.IntN(6) {
 		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("v", i), Labels: d.labels()}}
-		v.Spec.StorageClassName = d.pick("hand", "hand", "hand", "other")
+		v.Spec.StorageClassName = d.pick("manual", "manual", "manual", "other")
 		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(d.IntN(5)), resource.BinarySI)}
 		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.PersistentVolumeAccessMode(d.pick("ReadOnlyMany", "ReadWriteMany"))}
 		v.Status.Phase = corev1.PersistentVolumePhase(d.pick("Available", "Available", "Available", "Released", "Pending"))
@@ -189,9 +194,9 @@ func (d randomObjects) volumes() (out []*corev1.PersistentVolume) {
 	return out
 }
 
-// claims returns two unbound claims of the class "hand".
+// claims returns two unbound claims of the class manual.
 func (d randomObjects) claims() (out []*corev1.PersistentVolumeClaim) {
-	class := "hand"
+	class := "manual"
 	for i := range 2 {
 		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i), UID: types.UID(fmt.Sprint("c", i))}}
 		c.Spec.StorageClassName = &class
@@ -205,7 +210,7 @@ func (d randomObjects) claims() (out []*corev1.PersistentVolumeClaim) {
 	return out
 }
 
-// claimsMatch reports whether the library finds a volume on a node for every claim.
+// claimsMatch reports whether the library finds a separate volume on a node for each claim.
 func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume, n *corev1.Node) bool {
 	t.Helper()
 	claims = slices.Clone(claims)
@@ -225,10 +230,11 @@ func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes [
 	return true
 }
 
+// TestVolumeMatchingAgreesWithLibrary compares the plugin VolumeBinding with package storage/volume.
 func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 	d := randomObjects{rand.New(rand.NewPCG(3, 3))}
 	waitForConsumer := storagev1.VolumeBindingWaitForFirstConsumer
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "hand"}, Provisioner: volume.NotSupportedProvisioner, VolumeBindingMode: &waitForConsumer}
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "manual"}, Provisioner: volume.NotSupportedProvisioner, VolumeBindingMode: &waitForConsumer}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}}
 	for _, name := range []string{"c0", "c1"} {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
@@ -260,6 +266,6 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 		}
 	}
 	if passed < 500 {
-		t.Errorf("%d nodes passed, want at least 500: the test no longer covers enough cases", passed)
+		t.Errorf("%d nodes are feasible, want at least 500 to cover enough cases", passed)
 	}
 }

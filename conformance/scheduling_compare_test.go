@@ -12,8 +12,8 @@ import (
 // expectation is a recorded decision, or an actual one in the same form.
 type expectation struct {
 	Outcome        string            `json:"outcome"`
-	PreEnqueue     *refusal          `json:"preEnqueue,omitempty"`
-	PreFilter      *refusal          `json:"preFilter,omitempty"`
+	PreEnqueue     *rejection        `json:"preEnqueue,omitempty"`
+	PreFilter      *rejection        `json:"preFilter,omitempty"`
 	PreFilterNodes []string          `json:"preFilterNodes,omitempty"`
 	NominatedFirst bool              `json:"nominatedFirst,omitempty"`
 	Nodes          []nodeResult      `json:"nodes,omitempty"`
@@ -22,12 +22,14 @@ type expectation struct {
 	Message        string            `json:"message,omitempty"`
 }
 
-type refusal struct {
+// rejection is the verdict of a plugin that rejects a pod or a node.
+type rejection struct {
 	Plugin  string   `json:"plugin"`
 	Code    string   `json:"code"`
 	Reasons []string `json:"reasons,omitempty"`
 }
 
+// nodeResult is the verdict about a node, or its scores if the node is feasible.
 type nodeResult struct {
 	Name     string           `json:"name"`
 	Feasible bool             `json:"feasible"`
@@ -41,7 +43,7 @@ type nodeResult struct {
 // newExpectation converts a decision record to the form of the recordings.
 func newExpectation(r *decision.Record) *expectation {
 	e := &expectation{
-		Outcome: r.Outcome.String(), PreEnqueue: newRefusal(r.PreEnqueue), PreFilter: newRefusal(r.PreFilter),
+		Outcome: r.Outcome.String(), PreEnqueue: newRejection(r.PreEnqueue), PreFilter: newRejection(r.PreFilter),
 		NominatedFirst: r.NominatedFirst, Top: r.Top,
 	}
 	if r.Outcome == decision.Errored {
@@ -60,7 +62,7 @@ func newExpectation(r *decision.Record) *expectation {
 				out.Scores[s.Plugin.String()] = s.Points
 			}
 		} else {
-			v := newRefusal(&n.Verdict)
+			v := newRejection(&n.Verdict)
 			out.Plugin, out.Code, out.Reasons = v.Plugin, v.Code, v.Reasons
 		}
 		e.Nodes = append(e.Nodes, out)
@@ -68,11 +70,12 @@ func newExpectation(r *decision.Record) *expectation {
 	return e
 }
 
-func newRefusal(v *decision.Verdict) *refusal {
+// newRejection converts a verdict to the form of the recordings.
+func newRejection(v *decision.Verdict) *rejection {
 	if v == nil {
 		return nil
 	}
-	out := &refusal{Plugin: v.Plugin.String(), Code: v.Code.String()}
+	out := &rejection{Plugin: v.Plugin.String(), Code: v.Code.String()}
 	for i := range v.Reasons {
 		out.Reasons = append(out.Reasons, v.Reasons[i].String())
 	}
@@ -117,7 +120,8 @@ func (e *expectation) differences(got *expectation) []string {
 	return out
 }
 
-// normalize gives results with the same meaning the same form.
+// normalize changes the expectation so that two with the same meaning are equal: lists become sorted sets, and
+// scores of 0 and scores of devices are removed.
 func (e *expectation) normalize() {
 	sortSet := func(list *[]string) {
 		slices.Sort(*list)
@@ -128,7 +132,7 @@ func (e *expectation) normalize() {
 	}
 	sortSet(&e.PreFilterNodes)
 	sortSet(&e.Top)
-	for _, r := range []*refusal{e.PreEnqueue, e.PreFilter} {
+	for _, r := range []*rejection{e.PreEnqueue, e.PreFilter} {
 		if r != nil {
 			sortSet(&r.Reasons)
 		}

@@ -15,8 +15,7 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// TestSchedulingMessages compares the texts of FailedScheduling, without the parts about
-// device claims.
+// TestSchedulingMessages checks the messages of FailedScheduling events, without the parts about device claims.
 func TestSchedulingMessages(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	divergent := divergentIDs(t)
@@ -58,14 +57,14 @@ func (v *schedulingVector) message(t *testing.T) string {
 	}
 	var summary decision.Summary
 	fastpath.NewEngine(state, profile, seed).Decide(pod, &summary)
-	if v.Expect.Preemption != nil { // older vectors have none
+	if v.Expect.Preemption != nil { // older vectors have no preemption
 		summary.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &summary)
 	}
 	return explain.Message(&summary)
 }
 
-// withoutDevices removes the two texts about device claims, which kube-scheduler also adds
-// to the message of a failed preemption.
+// withoutDevices removes the two texts about device claims that kube-scheduler adds to the message of a failed
+// preemption.
 func withoutDevices(message string) string {
 	if !strings.HasPrefix(message, "0/") {
 		return message

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// TestSchedulingDetectsMissingPlugins checks that the comparison can fail: without any one
-// plugin, at least one vector must differ.
+// TestSchedulingDetectsMissingPlugins checks that the comparison can fail: without any one of the plugins, at
+// least one vector must differ.
 func TestSchedulingDetectsMissingPlugins(t *testing.T) {
 	if *vectorsDir != "" {
 		return // other vectors need not cover every plugin

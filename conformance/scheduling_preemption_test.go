@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// preemptionResult is a recorded result of preemption.
+// preemptionResult is a recorded preemption, or an actual one in the same form.
 type preemptionResult struct {
 	Outcome          string            `json:"outcome"`
 	Nominated        []string          `json:"nominated,omitempty"`
@@ -26,15 +26,15 @@ type preemptionResult struct {
 	ClearsNomination bool              `json:"clearsNomination,omitempty"`
 }
 
+// candidateResult is a node on which a preemption would make the pod feasible.
 type candidateResult struct {
 	Node          string   `json:"node"`
 	Victims       []string `json:"victims"`
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// preemptionDifferences compares preemption, with all options off, with the recorded
-// result, if there is one. It also compares the fast path with the reference evaluator, with all
-// options off and on.
+// preemptionDifferences compares preemption, with all options off, with the recorded result, if there is one. It
+// also compares the fast path with the reference evaluator, with all options off and with the default options.
 func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	if record.Outcome != decision.Infeasible {
 		return nil
@@ -43,7 +43,7 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 	summary := decision.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
-		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes in this case
+		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not evaluate all nodes in this case
 			want.Preemption.Candidates, want.Preemption.ReasonCounts = 0, nil
 		}
 		planner := preemption.NewPlanner(state, profile, seed, o)
@@ -85,14 +85,13 @@ func newPreemptionResult(r *preemption.Result) *preemptionResult {
 		if n.Verdict.Plugin != decision.DefaultPreemption {
 			result.Plugin = n.Verdict.Plugin.String()
 		}
-		result.Reasons = newRefusal(&n.Verdict).Reasons
+		result.Reasons = newRejection(&n.Verdict).Reasons
 		t.Nodes = append(t.Nodes, result)
 	}
 	return t
 }
 
-// normalized returns the result with sorted sets and without the texts about device
-// claims.
+// normalized returns the result with sorted lists and without the texts about device claims.
 func (t *preemptionResult) normalized() *preemptionResult {
 	c := *t
 	c.Message = strings.TrimPrefix(c.Message, "no new claims to deallocate, ")

@@ -36,11 +36,10 @@ type schedulingVector struct {
 	Expect       expectation       `json:"expect"`
 }
 
-// maxDeviceVectors is the number of vectors that may be skipped because they need device
-// claims.
+// maxDeviceVectors is the maximum number of vectors that may differ because they need device claims.
 const maxDeviceVectors = 4
 
-// TestScheduling compares decisions with those of kube-scheduler.
+// TestScheduling checks that decisions are those of kube-scheduler.
 func TestScheduling(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	if len(families) == 0 {
@@ -57,7 +56,7 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// runSchedulingFamily runs the vectors and returns how many differ deliberately.
+// runSchedulingFamily runs the vectors of a family and returns the number of those that differ deliberately.
 func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, divergentIDs map[string]bool) int {
 	passed, failed, deliberate, withPreemption := 0, 0, 0, 0
 	for _, raw := range vectors {
@@ -93,8 +92,8 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 // seed is the seed of all decisions. The compared values do not depend on it.
 const seed = 7
 
-// run makes the decision of the vector, optionally without one plugin, and returns the
-// differences.
+// run makes the decision of the vector and returns the differences. The profile has all plugins but without, which
+// may be NoPlugin.
 func (v *schedulingVector) run(without decision.Plugin) []string {
 	configs, err := v.profiles()
 	if err != nil {
@@ -138,7 +137,7 @@ func (v *schedulingVector) profiles() ([]framework.Config, error) {
 	}
 	for gate, enabled := range v.FeatureGates {
 		if gate != "TaintTolerationComparisonOperators" {
-			return nil, fmt.Errorf("featureGates: %q: there is no option for it", gate)
+			return nil, fmt.Errorf("featureGates: %q: must be TaintTolerationComparisonOperators", gate)
 		}
 		for i := range k.Profiles {
 			k.Profiles[i].TaintTolerationComparison = enabled
@@ -147,8 +146,8 @@ func (v *schedulingVector) profiles() ([]framework.Config, error) {
 	return k.Profiles, nil
 }
 
-// cluster returns the state of the vector and its pod, as a scheduler with the profiles
-// has them. A pod that is passed directly is not placed on the node that it names.
+// cluster returns the state of the vector and its pod, as a scheduler with the profiles has them. The pod of a
+// direct vector is not part of the state, even if it names a node.
 func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State, *model.Pod, error) {
 	converter := conversion.New()
 	var objects []runtime.Object

@@ -16,10 +16,11 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// vectorsDir replaces the recordings of the repository.
-var vectorsDir = flag.String("vectors", "", "folder of *.jsonl vectors to run instead of testdata")
+// vectorsDir is the directory of vectors that replace those of the repository.
+var vectorsDir = flag.String("vectors", "", "directory of *.jsonl vectors to run instead of testdata")
 
-// hasSchema recognizes the schema of a vector by the fields that only this schema has.
+// hasSchema reports whether the keys of a vector are those of a schema. Each schema has fields that no other schema
+// has.
 func hasSchema(schema string, keys map[string]json.RawMessage) bool {
 	switch schema {
 	case "api":
@@ -66,7 +67,7 @@ func loadFamilies(t *testing.T, schema string) map[string][]json.RawMessage {
 }
 
 // vectorsPath returns the directory that -vectors names, relative to this package or to
-// the root of the module. It fails if the directory has no vectors.
+// the root of the module. The test fails if the directory has no vectors.
 func vectorsPath(t *testing.T) string {
 	t.Helper()
 	dir := *vectorsDir
@@ -74,13 +75,13 @@ func vectorsPath(t *testing.T) string {
 		dir = filepath.Join("..", dir)
 	}
 	if len(glob(t, filepath.Join(dir, "*.jsonl")))+len(glob(t, filepath.Join(dir, "*", "*.jsonl"))) == 0 {
-		t.Fatalf("-vectors %s: no *.jsonl in this folder", *vectorsDir)
+		t.Fatalf("-vectors %s: no *.jsonl in this directory", *vectorsDir)
 	}
 	return dir
 }
 
-// skipWithoutVectors skips a test that found no vectors in the directory of -vectors. It
-// fails if there are none in testdata.
+// skipWithoutVectors skips a test that found no vectors in the directory of -vectors. If testdata has no vectors,
+// it calls testkit.SkipOrFail.
 func skipWithoutVectors(t *testing.T, schema string) {
 	t.Helper()
 	if *vectorsDir != "" {
@@ -89,6 +90,7 @@ func skipWithoutVectors(t *testing.T, schema string) {
 	testkit.SkipOrFail(t, schema+" vectors", "conformance/testdata has none")
 }
 
+// glob returns the sorted paths that match a pattern.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -130,7 +132,7 @@ func readLines(t *testing.T, file string) [][]byte {
 }
 
 // divergentRow matches a row of the table in docs/reference/differences.md that starts
-// with an id in backquotes.
+// with an ID in backquotes.
 var divergentRow = regexp.MustCompile("(?m)^\\| *`([^`]+)` *\\|")
 
 // divergentIDs returns the IDs of the vectors that differ deliberately.

@@ -46,7 +46,6 @@ type Options struct {
 	Pause func(context.Context) error
 }
 
-// act is an act of the demo.
 type act struct {
 	name, title string
 	run         func(context.Context, *session) error
@@ -140,7 +139,6 @@ func Check(names []string) error {
 	return nil
 }
 
-// check validates the options.
 func (o *Options) check() error {
 	if err := Check(o.Acts); err != nil {
 		return err

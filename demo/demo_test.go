@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/drain"
 )
 
-func TestOptions(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	three := []string{"a", "b", "c"}
 	for want, o := range map[string]Options{
 		`act "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
@@ -21,7 +21,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o.Out = io.Discard
 		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Run: %v, want %q in the error", err, want)
+			t.Errorf("Run: got error %v, want %q", err, want)
 		}
 	}
 }
@@ -34,9 +34,8 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// An act fails if its result differs from the preview, or if it affects a pod that it must not
-// affect.
-func TestFailedActIsReported(t *testing.T) {
+// TestComparePreview checks that a drain whose result differs from its preview is an error.
+func TestComparePreview(t *testing.T) {
 	s := &session{printer: printer{io.Discard}}
 	newResult := func(rounds int, targets ...string) *drain.Result {
 		r := &drain.Result{Rounds: rounds}
@@ -55,7 +54,8 @@ func TestFailedActIsReported(t *testing.T) {
 	}
 }
 
-// The next act starts once the node has reported the pressure of this act and its end.
+// TestNodesAreResetBetweenActs checks that the next act starts once the node has reported the pressure of this act
+// and its end.
 func TestNodesAreResetBetweenActs(t *testing.T) {
 	since := time.Unix(1000, 0)
 	for name, tc := range map[string]struct {
@@ -80,7 +80,8 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 	}
 }
 
-// The tracker records the times at which pods reach a state, and the deletion of pods.
+// TestPodTracker checks that the tracker records the times at which pods reach a state, and the deletion of pods, which
+// checkUnaffected reports.
 func TestPodTracker(t *testing.T) {
 	client := fake.NewClientset()
 	tracker, err := watchPods(t.Context(), client)
@@ -103,7 +104,7 @@ func TestPodTracker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got[0].bound.IsZero() || got[0].ready.IsZero() || !got[0].failed.IsZero() {
-		t.Errorf("times %+v, want bound and ready, not failed", got[0])
+		t.Errorf("got times %+v, want bound and ready, not failed", got[0])
 	}
 	s := &session{printer: printer{io.Discard}, pods: tracker}
 	if err := s.checkUnaffected(got); err != nil {

@@ -34,13 +34,13 @@ func diskPressure(ctx context.Context, s *session) error {
 	}
 	pod := writer[0].pod
 	if pod.Spec.NodeName != node {
-		return fmt.Errorf("%s prefers %s and has %s", pod.Name, node, pod.Spec.NodeName)
+		return fmt.Errorf("%s prefers node %s and is on %s", pod.Name, node, pod.Spec.NodeName)
 	}
 	before, err := s.nodeStats(ctx, node)
 	if err != nil {
 		return err
 	}
-	s.printIndented("Now %s writes %s a second into its own layer; %s of disk space are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
+	s.printIndented("Now %s writes %s a second into its writable layer; %s of disk space are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
 	start := time.Now()
 	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=16Mi;disk=0@%s,%d@%s", age, 60*writeRate, age+time.Minute)
@@ -52,7 +52,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	if err := s.awaitImageDeletion(ctx, pod, t, start); err != nil {
 		return err
 	}
-	s.printIndented("It keeps writing, and there is nothing left to delete.")
+	s.printIndented("It continues to write, and there are no more images to delete.")
 	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, start); err != nil {
 		return err
 	}
@@ -94,14 +94,14 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 		}
 		// Disk statistics are up to two seconds old.
 		if current, err := s.nodeStats(ctx, node); err != nil || before[node]-current.diskFree < minFreed {
-			return fmt.Sprintf("%s of disk space are available on %s, as before the image came", formatBytes(current.diskFree), node)
+			return fmt.Sprintf("%s of disk space are available on %s, as before the pull", formatBytes(current.diskFree), node)
 		}
 		return ""
 	})
 	if err != nil {
 		return "", err
 	}
-	s.printIndented("A pod has pulled image %s to %s and is gone; the image uses %s.", s.LargeImage, node, formatBytes(image.SizeBytes))
+	s.printIndented("A pod has pulled image %s to %s and has ended; the image uses %s.", s.LargeImage, node, formatBytes(image.SizeBytes))
 	return node, nil
 }
 

@@ -1,16 +1,19 @@
-// Package demo runs five acts on a Berth cluster and narrates them: pods are placed; a pod that
-// uses up its node's memory is evicted, and no other; on a full disk, unused images are deleted
-// before a pod is evicted; a node is drained under a budget as previewed; a pod of higher
-// priority preempts.
+// Package demo runs five acts on a Berth cluster and describes them:
+//
+//   - Pods are placed.
+//   - A pod that uses up its node's memory is evicted, and no other.
+//   - On a full disk, unused images are deleted before a pod is evicted.
+//   - A node is drained under a budget as previewed.
+//   - A pod of higher priority preempts.
 //
 // All numbers and names are read from the cluster: from a watch, node statistics, displacement
 // records and scheduling decisions. An act fails if it does not observe what it claims to show.
 //
 //	newSession ─▶ act ─▶ clearAct ─▶ act ─▶ clearAct ─ ... ─▶ cleanup
 //
-// The demo uses nodes created for it, with Label and Taint, and its own namespace and priorities
-// below all others, so that other pods and nodes are not affected. Where the nodes run processes,
-// pods really use memory and disk; on simulated nodes the same usage is scripted.
+// Other pods and nodes are not affected: the demo uses nodes created for it, with Label and Taint, a
+// separate namespace, and priorities below all others. Where the nodes run processes, pods really use
+// memory and disk; on simulated nodes the same usage is scripted.
 //
 // Invariants:
 //

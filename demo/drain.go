@@ -57,7 +57,6 @@ func drainNode(ctx context.Context, s *session) error {
 	return s.comparePreview(preview, result)
 }
 
-// previewDrain previews a drain.
 func (s *session) previewDrain(ctx context.Context, node string, o drain.Options) (*drain.Result, error) {
 	objects, err := informers.List(ctx, s.client, s.holds)
 	if err != nil {
@@ -73,7 +72,6 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 	return r, s.showDrain(r, true)
 }
 
-// showDrain prints the result of a drain or preview.
 func (s *session) showDrain(r *drain.Result, preview bool) error {
 	var text strings.Builder
 	if err := r.Text(&text, drain.TextOptions{Preview: preview}); err != nil {
@@ -83,7 +81,6 @@ func (s *session) showDrain(r *drain.Result, preview bool) error {
 	return nil
 }
 
-// comparePreview compares a drain with its preview.
 func (s *session) comparePreview(preview, result *drain.Result) error {
 	nodes := map[string]string{}
 	for _, p := range result.Pods {

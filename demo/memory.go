@@ -112,7 +112,7 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 	return nil
 }
 
-// checkUnaffected returns an error if a pod restarted or is no longer running.
+// checkUnaffected returns an error if a pod was restarted, is not ready or was removed.
 func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
 		current := s.pods.get(p.pod.UID)
@@ -128,7 +128,6 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 	return nil
 }
 
-// awaitReplacement waits for the replacement of an evicted pod.
 func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, start time.Time) error {
 	replacements, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {

@@ -19,13 +19,12 @@ func (s *session) getFromNode(ctx context.Context, node, path string) ([]byte, e
 	return data, nil
 }
 
-// nodeStats are statistics reported by a node.
+// nodeStats are statistics reported by a node, in bytes.
 type nodeStats struct {
 	memoryFree         int64
 	diskFree, diskUsed int64
 }
 
-// nodeStats reads the statistics of a node.
 func (s *session) nodeStats(ctx context.Context, node string) (out nodeStats, err error) {
 	data, err := s.getFromNode(ctx, node, "stats/summary")
 	if err != nil {

@@ -16,13 +16,11 @@ import (
 
 const mib = 1 << 20
 
-// deployment is a Deployment of the demo.
 type deployment struct {
-	name     string
-	replicas int32
-	memory   int64 // requested bytes per pod
-	// usage is the actual memory usage per pod.
-	usage         int64
+	name          string
+	replicas      int32
+	memory        int64  // bytes of memory that each pod requests
+	usage         int64  // bytes of memory that each pod uses
 	spread        bool   // over the nodes, as evenly as possible
 	softSpread    bool   // as a preference
 	priority      string // priority class
@@ -31,14 +29,13 @@ type deployment struct {
 	port          int32  // port of the pods; 0 for none
 }
 
-// createDeployment creates a Deployment.
 func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	labels := map[string]string{"app": t.name}
-	grace, token := int64(5), false
+	gracePeriodSeconds, mountToken := int64(5), false
 	spec := corev1.PodSpec{
 		NodeSelector:                  map[string]string{Label: "true"},
 		Tolerations:                   []corev1.Toleration{{Key: Taint.Key, Operator: corev1.TolerationOpExists}},
-		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &token,
+		TerminationGracePeriodSeconds: &gracePeriodSeconds, AutomountServiceAccountToken: &mountToken,
 		PriorityClassName: t.priority,
 		Containers:        []corev1.Container{s.newContainer(t)},
 	}
@@ -46,12 +43,12 @@ func (s *session) createDeployment(ctx context.Context, t deployment) error {
 		spec.PriorityClassName = lowClass
 	}
 	if t.spread {
-		fallback := corev1.DoNotSchedule
+		whenUnsatisfiable := corev1.DoNotSchedule
 		if t.softSpread {
-			fallback = corev1.ScheduleAnyway
+			whenUnsatisfiable = corev1.ScheduleAnyway
 		}
 		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
-			WhenUnsatisfiable: fallback, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
+			WhenUnsatisfiable: whenUnsatisfiable, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
 	}
 	if t.preferredNode != "" {
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
@@ -66,8 +63,8 @@ func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	return err
 }
 
-// newContainer returns the container: a program that uses memory and listens. Usage scripts of
-// simulated nodes match it.
+// newContainer returns the container: a program that uses memory and listens. On simulated nodes a
+// usage script states the same usage.
 func (s *session) newContainer(t deployment) corev1.Container {
 	c := corev1.Container{Name: "main", Image: s.Image, Args: []string{fmt.Sprintf("-memory=%d", t.usage)},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -84,7 +81,6 @@ func (s *session) newContainer(t deployment) corev1.Container {
 	return c
 }
 
-// scale sets the replicas of a Deployment.
 func (s *session) scale(ctx context.Context, name string, replicas int32) error {
 	deployments := s.client.AppsV1().Deployments(Namespace)
 	scale, err := deployments.GetScale(ctx, name, metav1.GetOptions{})
@@ -96,7 +92,7 @@ func (s *session) scale(ctx context.Context, name string, replicas int32) error 
 	return err
 }
 
-// createBudget creates a budget with a maximum of unavailable pods.
+// createBudget creates a budget with a maximum of unavailable pods, and waits until its status allows them.
 func (s *session) createBudget(ctx context.Context, app string, maxUnavailable int32) error {
 	n := intstr.FromInt32(maxUnavailable)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: app}, Spec: policyv1.PodDisruptionBudgetSpec{

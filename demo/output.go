@@ -11,7 +11,6 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// printer prints for users.
 type printer struct{ w io.Writer }
 
 func (p printer) printTitle(label, title string) { fmt.Fprintf(p.w, "\n%s: %s\n", label, title) }
@@ -56,5 +55,4 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// formatBytes formats a number of bytes.
 func formatBytes(bytes int64) string { return explain.FormatQuantity("memory", bytes>>20<<20) }

@@ -26,7 +26,7 @@ const (
 type podTimes struct {
 	pod                           *corev1.Pod
 	created, bound, ready, failed time.Time
-	deleted, removed              time.Time
+	deleted, removed              time.Time // when the deletion was requested and when it was complete
 }
 
 // podTracker tracks all pods of the namespace, deleted ones included.
@@ -36,7 +36,7 @@ type podTracker struct {
 	changed chan struct{} // closed at the next change
 }
 
-// watchPods tracks the pods of the namespace until ctx ends.
+// watchPods tracks the pods of the namespace until ctx is done.
 func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, error) {
 	c := &podTracker{pods: map[types.UID]*podTimes{}, changed: make(chan struct{})}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(Namespace))
@@ -55,7 +55,6 @@ func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, e
 	return c, nil
 }
 
-// observe records the state of a pod.
 func (c *podTracker) observe(object any, removed bool) {
 	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = tombstone.Obj
@@ -108,7 +107,6 @@ func (c *podTracker) list(app string) (out []podTimes) {
 	return out
 }
 
-// get returns a pod by UID.
 func (c *podTracker) get(uid types.UID) podTimes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +123,8 @@ func (c *podTracker) nextChange() <-chan struct{} {
 	return c.changed
 }
 
-// waitFor waits until blocker returns "", and calls it after each change of a pod and periodically.
-// Otherwise blocker returns what prevents the end of the wait.
+// waitFor calls blocker after each change of a pod and periodically, until it returns "". Otherwise
+// blocker returns the reason for which the wait continues.
 func (c *podTracker) waitFor(ctx context.Context, blocker func() string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -165,7 +163,6 @@ func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []po
 	return out, err
 }
 
-// latest returns the latest of the pods' times.
 func latest(pods []podTimes, timeOf func(podTimes) time.Time) (last time.Time) {
 	for _, p := range pods {
 		if t := timeOf(p); t.After(last) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // The priorities of the demo's pods are below the default.
@@ -22,7 +23,6 @@ const (
 	lowPriority, highPriority = -2000, -1000
 )
 
-// cleanupTimeout bounds the cleanup.
 const cleanupTimeout = time.Minute
 
 // session is shared by all acts.
@@ -97,9 +97,9 @@ func (s *session) removePrevious(ctx context.Context) error {
 // removeAll deletes the namespace and the priority classes and waits until the namespace is deleted.
 func (s *session) removeAll(ctx context.Context) error {
 	namespaces := s.client.CoreV1().Namespaces()
-	errs := []error{ignoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
+	errs := []error{apierror.IgnoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
 	for _, name := range []string{lowClass, highClass} {
-		errs = append(errs, ignoreNotFound(s.client.SchedulingV1().PriorityClasses().Delete(ctx, name, metav1.DeleteOptions{})))
+		errs = append(errs, apierror.IgnoreNotFound(s.client.SchedulingV1().PriorityClasses().Delete(ctx, name, metav1.DeleteOptions{})))
 	}
 	for tick := time.NewTicker(pollInterval); ; {
 		_, err := namespaces.Get(ctx, Namespace, metav1.GetOptions{})
@@ -114,14 +114,6 @@ func (s *session) removeAll(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// ignoreNotFound returns nil for a NotFound error.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // cleanup removes everything that the demo created.

@@ -49,7 +49,7 @@ var (
 	byLabels   = regexp.MustCompile(`\bby \(([a-z_, ]+)\)`)
 )
 
-// otherWords are words with an underscore in queries that are no names of time series.
+// otherWords are words with an underscore in queries that are not names of time series.
 var otherWords = []string{"histogram_quantile", "__rate_interval", "rate_interval"}
 
 // TestDashboardMetricsExist checks that the metrics reference lists each metric of the dashboard, with the labels that
@@ -66,7 +66,7 @@ func TestDashboardMetricsExist(t *testing.T) {
 	reference, ids := metricsReference(t), map[int]bool{}
 	for _, p := range board.Panels {
 		if ids[p.ID] || len(p.Targets) == 0 {
-			t.Errorf("panel %q has id %d and %d queries, want a unique id and at least one query", p.Title, p.ID, len(p.Targets))
+			t.Errorf("panel %q has ID %d and %d queries, want a unique ID and at least one query", p.Title, p.ID, len(p.Targets))
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {
@@ -97,7 +97,7 @@ func checkQuery(t *testing.T, reference map[string][]string, panel, query string
 		labels = append(labels, metricLabels...)
 	}
 	if !found {
-		t.Errorf("panel %q: query %q has no metric", panel, query)
+		t.Errorf("panel %q: query %q has no metric, want at least one", panel, query)
 	}
 	for _, label := range grouped {
 		if !slices.Contains(labels, label) {

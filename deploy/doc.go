@@ -1,3 +1,2 @@
-// Package deploy tests the files of this folder, which install and observe Berth on a
-// Kubernetes cluster.
+// Package deploy tests the files of this directory, which install and observe Berth on a Kubernetes cluster.
 package deploy

@@ -9,5 +9,5 @@
 // limited in total and per client, and clients outside private networks are refused. The forwarder
 // never queries itself: it skips its own addresses, and detects longer loops by a probe.
 //
-// Register publishes the server as the Service kube-dns in kube-system.
+// Register creates the server's Service, kube-dns in kube-system, and Publish sets its endpoint.
 package dns

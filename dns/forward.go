@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// upstreamTimeout bounds the wait for one name server, and resolv.conf lists at most three.
+	// upstreamTimeout bounds the wait for one name server.
 	upstreamTimeout = 2 * time.Second
-	maxUpstreams    = 3
+	// maxUpstreams is the maximum number of name servers in use, as in resolv.conf(5).
+	maxUpstreams = 3
 	// reloadInterval is how often the file of the name servers is checked for changes.
 	reloadInterval = 5 * time.Second
 	// probeSuffix is the suffix of the names of loop probes.
@@ -37,8 +38,8 @@ type forwarder struct {
 	log   klog.Logger
 
 	mu      sync.Mutex
-	checked time.Time
-	changed time.Time // modification time of the file
+	checked time.Time // time of the last check for changes of the file
+	changed time.Time // modification time of the file when it was read
 	servers []netip.AddrPort
 	probes  map[string]netip.AddrPort // by name, the name server to which a probe was sent
 }
@@ -112,7 +113,8 @@ func (f *forwarder) isProbe(name string) bool {
 	return true
 }
 
-// exchange forwards a query to the first name server that answers.
+// exchange forwards a query to the name servers in turn. It returns the first reply that is neither
+// SERVFAIL nor REFUSED.
 func (f *forwarder) exchange(query *dns.Msg, network string) (*dns.Msg, error) {
 	forwarded := query.Copy()
 	forwarded.Id = dns.Id()

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// maxUDPSize is the largest UDP answer. It fits into packets of IPv6's minimum MTU.
+	// maxUDPSize is the size in bytes of the largest UDP answer. It fits into packets of IPv6's
+	// minimum MTU.
 	maxUDPSize = 1232
-	// maxAliases bounds the CNAMEs followed for one query.
+	// maxAliases is the maximum number of CNAMEs followed for one query.
 	maxAliases = 8
 )
 
@@ -53,7 +54,6 @@ func (h *handler) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	}
 }
 
-// withoutOPT returns the records without OPT records.
 func withoutOPT(records []dns.RR) (out []dns.RR) {
 	for _, r := range records {
 		if r.Header().Rrtype != dns.TypeOPT {
@@ -63,7 +63,7 @@ func withoutOPT(records []dns.RR) (out []dns.RR) {
 	return out
 }
 
-// answer returns the reply to a query.
+// answer returns the reply to a query: from the zone, from a name server, or with an error code.
 func (h *handler) answer(query *dns.Msg, client netip.Addr, network string) *dns.Msg {
 	reply := new(dns.Msg).SetReply(query)
 	reply.RecursionAvailable = true
@@ -131,7 +131,8 @@ func (h *handler) answerZone(reply *dns.Msg, q dns.Question, client netip.Addr, 
 	return reply
 }
 
-// recurse forwards a query; it returns nil if no name server answers.
+// recurse forwards a query. It returns nil if no name server answers or too many queries are being
+// forwarded.
 func (h *handler) recurse(query *dns.Msg, client netip.Addr, network string) *dns.Msg {
 	if !h.forwarded.start(client) {
 		return nil

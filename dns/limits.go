@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Limits of work in progress. Queries above the limits of a client are dropped, which affects only
-// that client.
+// Limits of work in progress, in total and per client. Above a limit, queries are dropped, queries for
+// other name servers fail, and connections are closed.
 const (
 	maxQueries, maxQueriesPerClient         = 4096, 256
 	maxForwarded, maxForwardedPerClient     = 1024, 64
@@ -16,10 +16,11 @@ const (
 
 // limiter bounds work in progress, in total and per client.
 type limiter struct {
-	total, perClient int
-	mu               sync.Mutex
-	active           map[netip.Addr]int
-	inProgress       int
+	total, perClient int // limits
+
+	mu         sync.Mutex
+	active     map[netip.Addr]int // number in progress by client
+	inProgress int                // sum of active
 }
 
 func newLimiter(total, perClient int) *limiter {
@@ -70,7 +71,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn releases its slot when it is closed.
+// limitedConn is a connection that no longer counts when it is closed.
 type limitedConn struct {
 	net.Conn
 	end func()

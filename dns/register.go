@@ -29,8 +29,9 @@ func (e *OtherServerError) Error() string {
 	return fmt.Sprintf("service %s/%s exists and is not managed by Berth: the cluster has another DNS server", serviceNamespace, ServiceName)
 }
 
-// Register creates the server's Service with the given cluster IP, or checks that it exists. It
-// returns an *OtherServerError if the Service belongs to another DNS server.
+// Register creates the server's Service with the given cluster IP unless it exists. It replaces a
+// Service with another cluster IP. It returns an *OtherServerError if the Service belongs to another DNS
+// server.
 func Register(ctx context.Context, client kubernetes.Interface, ip netip.Addr) error {
 	services := client.CoreV1().Services(serviceNamespace)
 	existing, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
@@ -89,7 +90,6 @@ func Publish(ctx context.Context, client kubernetes.Interface, address netip.Add
 	return nil
 }
 
-// newSlice returns the EndpointSlice with the address.
 func newSlice(address netip.AddrPort) *discoveryv1.EndpointSlice {
 	family := discoveryv1.AddressTypeIPv4
 	if address.Addr().Is6() {

@@ -11,8 +11,8 @@ import (
 // addressInterval is how often Run checks whether the machine's address has changed.
 const addressInterval = time.Second
 
-// Run serves at the machine's address until ctx is done, and publishes the address through admin,
-// which may write EndpointSlices. It follows changes of the address, for example on a laptop.
+// Run serves at the machine's address until ctx is done, and publishes the address through admin, a
+// client that is allowed to write EndpointSlices. It follows changes of the address, for example on a laptop.
 func Run(ctx context.Context, o Options, admin kubernetes.Interface) error {
 	s, err := NewServer(ctx, o)
 	if err != nil {

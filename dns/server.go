@@ -18,7 +18,7 @@ import (
 // preferredPort is the server's port if it is free. Port 53 belongs to the machine's resolver.
 const preferredPort = 10053
 
-// idleTimeout closes TCP connections without queries.
+// idleTimeout is the time after which TCP connections without queries are closed.
 const idleTimeout = 8 * time.Second
 
 // Options configures a server.
@@ -29,7 +29,8 @@ type Options struct {
 	Domain string
 	// ResolvConf names the file with the name servers for other names.
 	ResolvConf string
-	// OwnAddresses are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
+	// OwnAddresses are other addresses of the server, such as the cluster IP of its Service.
+	// Queries are not forwarded to them.
 	OwnAddresses []netip.Addr
 	Log          klog.Logger
 }
@@ -52,6 +53,7 @@ func Listen(address netip.Addr) (*Listener, error) {
 	return nil, fmt.Errorf("cluster DNS: %w", err)
 }
 
+// listen opens an address. If its port is 0, it uses a free TCP port.
 func listen(address netip.AddrPort) (*Listener, error) {
 	tcp, err := net.Listen("tcp", address.String())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// serve starts the server at a loopback address.
+// serve starts the server at a loopback address and returns the address.
 func serve(t *testing.T, s *Server) string {
 	t.Helper()
 	l, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
@@ -52,7 +52,7 @@ func upstream(t *testing.T, handler dns.HandlerFunc) string {
 	return fmt.Sprint(l.Address().Port())
 }
 
-// resolvConf returns a resolv.conf with the text.
+// resolvConf creates a resolv.conf and returns its path.
 func resolvConf(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "resolv.conf")
@@ -77,7 +77,8 @@ func exchange(t *testing.T, network, address, name string, qtype uint16, change 
 	return reply
 }
 
-// Names outside the domain, and aliases to them, are forwarded over the client's protocol.
+// TestForwarding checks that queries for names outside the domain, and for aliases to them, are
+// forwarded over the client's protocol.
 func TestForwarding(t *testing.T) {
 	port := upstream(t, func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetReply(q)
@@ -103,7 +104,8 @@ func TestForwarding(t *testing.T) {
 	}
 }
 
-// The forwarder does not use its own address, or a name server that forwards to cluster DNS.
+// TestForwardingLoop checks that the forwarder uses neither its own address nor a name server that
+// forwards to cluster DNS.
 func TestForwardingLoop(t *testing.T) {
 	var clusterDNS atomic.Value // its address
 	var queries atomic.Int32
@@ -132,7 +134,8 @@ func TestForwardingLoop(t *testing.T) {
 	}
 }
 
-// Large answers are truncated over UDP according to EDNS, and complete over TCP.
+// TestTruncation checks that large answers are truncated over UDP according to EDNS, and complete over
+// TCP.
 func TestTruncation(t *testing.T) {
 	name, port, tcp := "http", int32(80), corev1.ProtocolTCP
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "many", Labels: map[string]string{discoveryv1.LabelServiceName: "db"}},
@@ -165,7 +168,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// One client cannot exhaust the queries and connections of all clients.
+// TestLimits checks that one client cannot exhaust the queries and connections of all clients.
 func TestLimits(t *testing.T) {
 	l := newLimiter(3, 2)
 	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
@@ -186,24 +189,25 @@ func TestLimits(t *testing.T) {
 	s := testServer(t, "/nonexistent")
 	address := serve(t, s)
 	for range maxConnectionsPerClient {
-		idle, err := net.Dial("tcp", address)
+		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = idle.Close() }()
+		defer func() { _ = conn.Close() }()
 	}
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	otherClient := dns.Client{Net: "tcp", Dialer: &dialer}
 	if _, _, err := otherClient.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err != nil {
-		t.Errorf("query of another client: %v", err)
+		t.Errorf("query of another client: %v, want no error", err)
 	}
 	if _, _, err := (&dns.Client{Net: "tcp"}).Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err == nil {
 		t.Error("query over a connection above the limit succeeded, want an error")
 	}
 }
 
-// The Service is created once, gets a new IP with another range of cluster IPs, and is not changed
-// if it belongs to another server.
+// TestRegister checks that the Service is created once, gets a new IP with another range of cluster IPs,
+// and is neither changed nor removed if it belongs to another server. It also checks that Publish
+// replaces the endpoint.
 func TestRegister(t *testing.T) {
 	client := fake.NewClientset()
 	ctx := t.Context()
@@ -213,7 +217,7 @@ func TestRegister(t *testing.T) {
 		}
 		s, err := client.CoreV1().Services(serviceNamespace).Get(ctx, ServiceName, metav1.GetOptions{})
 		if err != nil || s.Spec.ClusterIP != ip {
-			t.Errorf("service has IP %s, %v, want %s", s.Spec.ClusterIP, err, ip)
+			t.Errorf("cluster IP of the Service: %s, %v, want %s", s.Spec.ClusterIP, err, ip)
 		}
 	}
 	for _, address := range []string{"192.0.2.1:10053", "192.0.2.2:10054", "[2001:db8::1]:10053"} {
@@ -241,6 +245,6 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.CoreV1().Services(serviceNamespace).Get(ctx, ServiceName, metav1.GetOptions{}); err != nil {
-		t.Errorf("the other server's Service was removed: %v", err)
+		t.Errorf("reading the other server's Service after Unregister: %v, want no error", err)
 	}
 }

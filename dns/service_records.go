@@ -18,6 +18,7 @@ type target struct {
 	ports   []port
 }
 
+// port is a port of a Service or an endpoint.
 type port struct {
 	name, protocol string // in lower case
 	number         uint16
@@ -49,14 +50,7 @@ func (z *zone) service(owner string, kind uint16, prefix []string, name, namespa
 		match = func(p port) bool { return true }
 	case len(prefix) == 2 && strings.HasPrefix(prefix[0], "_") && strings.HasPrefix(prefix[1], "_"):
 		match = func(p port) bool { return "_"+p.name == prefix[0] && "_"+p.protocol == prefix[1] }
-		targets = filter(targets, func(t target) bool {
-			for _, p := range t.ports {
-				if match(p) {
-					return true
-				}
-			}
-			return false
-		})
+		targets = filter(targets, func(t target) bool { return slices.ContainsFunc(t.ports, match) })
 	default:
 		return notFound
 	}
@@ -87,7 +81,7 @@ func externalName(owner string, kind uint16, prefix []string, s *corev1.Service)
 	return r
 }
 
-// clusterIPs returns the cluster IPs of a Service.
+// clusterIPs returns the cluster IPs of a Service with its ports.
 func clusterIPs(s *corev1.Service) (out []target) {
 	var ports []port
 	for _, p := range s.Spec.Ports {
@@ -168,8 +162,8 @@ func (z *zone) srv(owner string, targets []target, match func(port) bool, servic
 	return r
 }
 
-// pointer returns the names of the Services and endpoints with the address that a name of
-// in-addr.arpa or ip6.arpa stands for. ok is false if there are none.
+// pointer returns the names of the Services with the address that a name of in-addr.arpa or ip6.arpa
+// stands for, or of the endpoints if no Service has it. ok is false if there are none.
 func (z *zone) pointer(owner string) (r result, ok bool) {
 	a, isReverse := parseReverse(owner)
 	if !isReverse {

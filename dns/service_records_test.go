@@ -13,7 +13,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// TestPortsOfSeveralSlices checks that addresses of one EndpointSlice do not share the ports that other slices add.
+// TestPortsOfSeveralSlices checks that addresses of one EndpointSlice do not share the ports that other
+// slices add.
 func TestPortsOfSeveralSlices(t *testing.T) {
 	const namespace, service = "shop", "db"
 	tcp := corev1.ProtocolTCP

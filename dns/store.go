@@ -136,7 +136,6 @@ func (s *store) service(namespace, name string) *corev1.Service {
 	return object.(*corev1.Service)
 }
 
-// slicesOf returns the EndpointSlices of a Service.
 func (s *store) slicesOf(namespace, name string) []*discoveryv1.EndpointSlice {
 	return list[*discoveryv1.EndpointSlice](s.slices, byService, namespace+"/"+name)
 }

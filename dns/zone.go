@@ -30,6 +30,7 @@ type result struct {
 	alias string
 }
 
+// notFound is the result for a name that does not exist.
 var notFound = result{rcode: dns.RcodeNameError}
 
 // contains reports whether the name, in lower case, belongs to the domain.
@@ -94,7 +95,7 @@ func (z *zone) nameServer(owner string, kind uint16) (out []dns.RR) {
 	return out
 }
 
-// soa returns the record that negative answers carry.
+// soa returns the SOA record, which negative answers contain.
 func (z *zone) soa() dns.RR {
 	return &dns.SOA{Hdr: header(z.domain, dns.TypeSOA), Ns: "ns.dns." + z.domain, Mbox: "hostmaster." + z.domain, Serial: 1, Refresh: 7200, Retry: 1800, Expire: 86400, Minttl: ttl}
 }

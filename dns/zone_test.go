@@ -22,7 +22,7 @@ func objects() []runtime.Object {
 		return &corev1.Service{ObjectMeta: meta(name), Spec: spec}
 	}
 	name, tcp, port := "http", corev1.ProtocolTCP, int32(8080)
-	notReady, first := false, "db-0"
+	notReady, hostname := false, "db-0"
 	slice := func(service string, family discoveryv1.AddressType, eps ...discoveryv1.Endpoint) *discoveryv1.EndpointSlice {
 		m := meta(service + "-" + strings.ToLower(string(family)))
 		m.Labels = map[string]string{discoveryv1.LabelServiceName: service}
@@ -33,14 +33,14 @@ func objects() []runtime.Object {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
 		service("web", corev1.ServiceSpec{ClusterIP: "10.96.0.7", ClusterIPs: []string{"10.96.0.7", "fd00::7"}, Ports: ports}),
 		service("db", corev1.ServiceSpec{ClusterIP: "None", ClusterIPs: []string{"None"}, Ports: ports}),
-		service("idle", corev1.ServiceSpec{ClusterIP: "None", ClusterIPs: []string{"None"}, Ports: ports}),
+		service("unready", corev1.ServiceSpec{ClusterIP: "None", ClusterIPs: []string{"None"}, Ports: ports}),
 		service("alias", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "web.shop.svc.cluster.local"}),
 		service("loop", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "loop.shop.svc.cluster.local"}),
 		service("external", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}),
-		slice("db", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, Hostname: &first},
+		slice("db", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, Hostname: &hostname},
 			discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}}, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
-		slice("db", discoveryv1.AddressTypeIPv6, discoveryv1.Endpoint{Addresses: []string{"fd01::1"}, Hostname: &first}),
-		slice("idle", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
+		slice("db", discoveryv1.AddressTypeIPv6, discoveryv1.Endpoint{Addresses: []string{"fd01::1"}, Hostname: &hostname}),
+		slice("unready", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
 		slice("web", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.9"}}),
 		&corev1.Pod{ObjectMeta: meta("p"), Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.1.0.9"}, {IP: "fd01::9"}}}},
 		&corev1.Pod{ObjectMeta: meta("terminated"), Status: corev1.PodStatus{Phase: corev1.PodSucceeded, PodIPs: []corev1.PodIP{{IP: "10.1.0.8"}}}},
@@ -69,7 +69,7 @@ func summary(records []dns.RR) string {
 	return strings.Join(out, " | ")
 }
 
-// The answers follow the Kubernetes DNS specification.
+// TestSpecification checks that the answers follow the Kubernetes DNS specification.
 func TestSpecification(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	const nx, none = "NXDOMAIN", ""
@@ -88,7 +88,7 @@ func TestSpecification(t *testing.T) {
 		{"10-1-0-2.db.shop.svc.cluster.local A", "10.1.0.2"},
 		{"10-1-0-3.db.shop.svc.cluster.local A", nx},
 		{"_http._tcp.db.shop.svc.cluster.local SRV", "0 100 8080 10-1-0-2.db.shop.svc.cluster.local. | 0 100 8080 db-0.db.shop.svc.cluster.local."},
-		{"idle.shop.svc.cluster.local A", nx},
+		{"unready.shop.svc.cluster.local A", nx},
 		{"10-1-0-9.web.shop.svc.cluster.local A", "10.1.0.9"},
 		{"alias.shop.svc.cluster.local CNAME", "web.shop.svc.cluster.local."},
 		{"alias.shop.svc.cluster.local A", "10.96.0.7 | web.shop.svc.cluster.local."},
@@ -131,7 +131,7 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// SRV answers contain the addresses of their targets.
+// TestAdditionalSection checks that SRV answers contain the addresses of their targets.
 func TestAdditionalSection(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	m := new(dns.Msg).SetQuestion("_http._tcp.db.shop.svc.cluster.local.", dns.TypeSRV)
@@ -140,7 +140,8 @@ func TestAdditionalSection(t *testing.T) {
 	}
 }
 
-// Queries of public clients and unsupported queries are refused.
+// TestRefusals checks the response codes of queries of public clients and of queries that the server
+// cannot answer.
 func TestRefusals(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	question := func(change func(*dns.Msg)) *dns.Msg {

@@ -1,7 +1,6 @@
 package drain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,7 +116,7 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 			notReady = append(notReady, p.Key())
 		}
 	}
-	slices.SortFunc(notReady, cmp.Compare[string])
+	slices.Sort(notReady)
 	missing := b.DesiredHealthy + 1 - countHealthy(now, v, b)
 	switch {
 	case len(notReady) > 0 && int(missing) >= len(notReady):
@@ -130,7 +129,7 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	return fmt.Sprintf("%d more of its pods are Ready", max(missing, 1))
 }
 
-// formatNames lists names; of more than three only the first ones.
+// formatNames lists names with the verb "is" or "are"; of more than three only the first ones.
 func formatNames(names []string) string {
 	verb := " are"
 	if len(names) == 1 {

@@ -13,11 +13,11 @@
 // another, on the same states, however long pods take to stop and start, and the drain matches its
 // preview as long as nothing else changes the cluster.
 //
-// Three things can differ. If replacements preempt pods or compete for capacity, the result
-// depends on timing; the preview simulates several timings (timing.go) and marks results that
-// differ between them as uncertain. In about one of a thousand random clusters the drain still
-// differs from all of them. Schedulers other than Berth's break ties randomly. If a replacement
-// fails before it is scheduled, the drain cannot identify its successor.
+// In three cases the drain can differ from its preview. If replacements preempt pods or compete for
+// capacity, the result depends on timing; the preview simulates several timings (timing.go) and
+// marks results that differ between them as uncertain. In about one of a thousand random clusters
+// the drain still differs from all of them. Schedulers other than Berth's break ties randomly. If a
+// replacement fails before it is scheduled, the drain cannot identify its successor.
 //
 // The machine does not wait until each pod is deleted, since pods on a cordoned node rarely affect
 // placement. It does wait for pods that other pods' affinity refers to beyond their node, for pods

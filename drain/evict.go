@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// evict requests an eviction.
+// evict requests an eviction from the API server.
 func evict(ctx context.Context, client kubernetes.Interface, p *model.Pod, grace *int64) EvictionResult {
-	a := executor.Evict(ctx, client, executor.Eviction{Pod: p, Grace: grace})
-	return EvictionResult{Granted: a.Granted, Message: a.Message, Permanent: a.Permanent}
+	result := executor.Evict(ctx, client, executor.Eviction{Pod: p, Grace: grace})
+	return EvictionResult{Granted: result.Granted, Message: result.Message, Permanent: result.Permanent}
 }

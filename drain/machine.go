@@ -26,12 +26,12 @@ type Machine struct {
 	ledger           *budgetLedger    // of the round; nil between rounds
 	evicted          int              // in this round
 	evictedByOwner   map[string]*Move // moves of this round by owner UID
-	current          *Move
-	awaitTermination bool // a pod tolerates the cordon, so that each termination may affect placement
-	started          bool
-	idle             bool
+	current          *Move            // the move whose eviction is in progress, or nil
+	awaitTermination bool             // a pod tolerates the cordon, so that each termination may affect placement
+	started          bool             // a round has begun
+	idle             bool             // see Idle
 	pendingTracker   pendingTracker
-	staleSince       map[string]time.Time // when a budget's status was first seen outdated, by key
+	staleSince       map[string]time.Time // when a budget's status was first observed to be outdated, by key
 	surges           map[string]*surge    // by owner UID
 	currentSurge     *surge               // the surge being awaited
 	acted            bool                 // this round took an action
@@ -40,11 +40,11 @@ type Machine struct {
 
 // New returns a machine that drains the nodes.
 func New(nodes []string, o Options, t Timeouts, s *Scheduler, v *View) *Machine {
-	placers, profiles := map[string]profiles.Placer{}, map[string]profiles.Profile{}
+	placers, profilesByName := map[string]profiles.Placer{}, map[string]profiles.Profile{}
 	for _, f := range s.machineConfig().Profiles {
-		placers[f.Name], profiles[f.Name] = f.NewPlacer(v.State), f
+		placers[f.Name], profilesByName[f.Name] = f.NewPlacer(v.State), f
 	}
-	return &Machine{o: o, timeouts: t, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
+	return &Machine{o: o, timeouts: t, nodes: slices.Clone(nodes), placers: placers, profiles: profilesByName, byUID: map[string]*Move{},
 		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
@@ -137,12 +137,12 @@ type EvictionResult struct {
 }
 
 // HandleEviction handles the result of the last Evict action.
-func (m *Machine) HandleEviction(now time.Time, uid string, a EvictionResult) {
+func (m *Machine) HandleEviction(now time.Time, uid string, result EvictionResult) {
 	x := m.byUID[uid]
 	if x == nil || x.stage != requested {
 		return
 	}
-	if a.Granted {
+	if result.Granted {
 		x.refusal, x.Block, x.firstRefused = "", nil, time.Time{}
 		x.setStage(granted, now)
 		return
@@ -151,8 +151,8 @@ func (m *Machine) HandleEviction(now time.Time, uid string, a EvictionResult) {
 	if x.firstRefused.IsZero() {
 		x.firstRefused = now
 	}
-	x.refusal, x.retryAfter, x.refusedPermanently = a.Message, now.Add(retryInterval), a.Permanent
-	if a.Permanent || !now.Before(x.retryUntil(m.timeouts)) {
+	x.refusal, x.retryAfter, x.refusedPermanently = result.Message, now.Add(retryInterval), result.Permanent
+	if result.Permanent || !now.Before(x.retryUntil(m.timeouts)) {
 		x.withdraw()
 		x.retryAfter = now.Add(roundRetryInterval)
 		x.Block = x.apiServerBlock()
@@ -192,7 +192,6 @@ func (m *Machine) nextRetry(now time.Time) (at time.Time) {
 	return at
 }
 
-// observe updates all moves.
 func (m *Machine) observe(now time.Time, v *View) {
 	assigned := map[string]bool{}
 	for _, x := range m.moves {

@@ -52,7 +52,6 @@ func (m *Move) Deleted() bool { return !m.deletedAt.IsZero() }
 // expectsReplacement reports whether a controller should replace the pod.
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
-// observe updates a move.
 func (m *Move) observe(now time.Time, v *View, t Timeouts, assigned map[string]bool) {
 	current := v.Pod(m.Pod.UID)
 	if current != nil {

@@ -60,8 +60,8 @@ func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q
 	}
 }
 
-// fieldByRule is the field to change for a rule that rejects a pod on every node.
-var fieldByRule = map[decision.Plugin]string{
+// fieldByPlugin is the field to change for a plugin that rejects a pod on every node.
+var fieldByPlugin = map[decision.Plugin]string{
 	decision.NodeAffinity:         "spec.nodeSelector or spec.affinity.nodeAffinity of its owner's template",
 	decision.PreFilterResult:      "spec.affinity.nodeAffinity of its owner's template",
 	decision.TaintToleration:      "spec.tolerations of its owner's template",
@@ -83,17 +83,17 @@ func neverFits(rec *decision.Record, drained []string) (bool, string) {
 		if slices.Contains(drained, n.Name) {
 			continue
 		}
-		rule := n.Verdict.Plugin
-		if fieldByRule[rule] == "" || rule == decision.NodeResourcesFit && !slices.ContainsFunc(n.Verdict.Reasons, exceedsAllocatable) ||
-			rule == decision.TaintToleration && slices.ContainsFunc(n.Verdict.Reasons, isNodeStateTaint) {
+		plugin := n.Verdict.Plugin
+		if fieldByPlugin[plugin] == "" || plugin == decision.NodeResourcesFit && !slices.ContainsFunc(n.Verdict.Reasons, exceedsAllocatable) ||
+			plugin == decision.TaintToleration && slices.ContainsFunc(n.Verdict.Reasons, isNodeStateTaint) {
 			return false, ""
 		}
-		count[rule]++
+		count[plugin]++
 	}
 	best, highest := "", 0
-	for rule := range decision.NumPlugins {
-		if count[rule] > highest {
-			best, highest = fieldByRule[rule], count[rule]
+	for plugin := range decision.NumPlugins {
+		if count[plugin] > highest {
+			best, highest = fieldByPlugin[plugin], count[plugin]
 		}
 	}
 	return highest > 0, best

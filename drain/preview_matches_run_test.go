@@ -113,14 +113,15 @@ func previewAndDrain(seed int64) (preview, actual *drain.Result, err error) {
 		o.OnLine = func(l sim.Line) { fmt.Println(l) }
 	}
 	o.Stop = func() bool {
-		if a.w.Steps() > maxSteps {
-			a.err = fmt.Errorf("the simulation made %d steps until %v", a.w.Steps(), a.w.Elapsed())
+		if a.cluster.Steps() > maxSteps {
+			a.err = fmt.Errorf("the simulation made %d steps until %v", a.cluster.Steps(), a.cluster.Elapsed())
 		}
 		return a.result != nil || a.err != nil
 	}
-	result, err := s.RunOn(o, simulationTimeout, func(w *cluster.Cluster) error {
-		a.w = w
-		w.At(drainStart, a.begin)
+	defer func() { a.cluster.Close() }()
+	result, err := s.RunOn(o, simulationTimeout, func(c *cluster.Cluster) error {
+		a.cluster = c
+		c.At(drainStart, a.begin)
 		return nil
 	})
 	switch {
@@ -138,7 +139,7 @@ func previewAndDrain(seed int64) (preview, actual *drain.Result, err error) {
 
 // actor previews a drain of a simulated cluster and starts it.
 type actor struct {
-	w         *cluster.Cluster
+	cluster   *cluster.Cluster
 	r         *rand.Rand
 	nodes     []string
 	options   drain.Options
@@ -151,16 +152,16 @@ type actor struct {
 func (a *actor) begin() {
 	var objects []runtime.Object
 	for _, k := range store.SchedulingKinds {
-		for _, o := range a.w.API().List(k) {
+		for _, o := range a.cluster.API().List(k) {
 			objects = append(objects, o)
 		}
 	}
-	c := drain.Cluster{Now: a.w.Now(), Scheduler: a.scheduler}
+	c := drain.Cluster{Now: a.cluster.Now(), Scheduler: a.scheduler}
 	c.Read(objects)
 	if a.preview, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
 		return
 	}
-	d, err := drainactor.New(a.w, a.nodes, a.options, a.scheduler)
+	d, err := drainactor.New(a.cluster, a.nodes, a.options, a.scheduler)
 	if err != nil {
 		a.err = err
 		return

@@ -31,7 +31,6 @@ func pod(app, name, node string, cpu int64) *model.Pod {
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, Scoring: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-// budgetFor returns a budget of an app.
 func budgetFor(app string, set func(*model.Budget)) *model.Budget {
 	b := &model.Budget{Namespace: "default", Name: app, UID: "pdb-" + app,
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Values: []string{app}}}}}
@@ -112,6 +111,13 @@ func TestOnePodPerWorkloadAndRound(t *testing.T) {
 	}
 	if b := r.Pods[2].FirstBlock; b == nil || b.Kind != ByWorkload || b.ClearedBy != "the replacement of default/web-1 is Ready" {
 		t.Errorf("first block of web-2: got %+v, want one that the replacement of web-1 clears", b)
+	}
+}
+
+// TestEmptyNodeHasEmptyPodList checks that the JSON form has an empty list, since clients read its length.
+func TestEmptyNodeHasEmptyPodList(t *testing.T) {
+	if r := preview(t, Options{}, node("n1", 1000), node("n2", 1000)); r.Pods == nil || len(r.Pods) != 0 {
+		t.Errorf("got pods %#v, want an empty list that is not nil", r.Pods)
 	}
 }
 

@@ -5,7 +5,7 @@ import "fmt"
 // progressLog is the last message per pod.
 type progressLog struct{ last map[string]string }
 
-// report reports changes.
+// report emits a line for each pod whose progress has changed.
 func (l *progressLog) report(m *Machine, emit func(string)) {
 	if l.last == nil {
 		l.last = map[string]string{}
@@ -52,7 +52,6 @@ func describeProgress(x *Move) string {
 	return name + " is evicted"
 }
 
-// describe returns the block in a line.
 func (b *Block) describe() string {
 	s := b.Reason
 	if b.Budget != "" {

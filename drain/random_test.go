@@ -17,10 +17,13 @@ type generator struct {
 func (g *generator) add(format string, args ...any) {
 	g.lines = append(g.lines, fmt.Sprintf(format, args...))
 }
-func (g *generator) chance(n int) bool             { return g.r.Intn(n) == 0 }
+
+// chance returns true with a probability of 1/n.
+func (g *generator) chance(n int) bool { return g.r.Intn(n) == 0 }
+
 func (g *generator) pick(choices ...string) string { return choices[g.r.Intn(len(choices))] }
 
-// generate generates a cluster from a seed.
+// generate returns a random cluster.
 func generate(seed int64) *generator {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
 	g.add("option seed=%d ties=%d lag=%s delays=%s maxdelay=%s decisions=%s", seed, seed%7, g.pick("1ms", "5ms", "200ms"), g.pick("0", "0.3"), g.pick("100ms", "700ms"), g.pick("1", "64"))

@@ -49,7 +49,7 @@ type Pod struct {
 	// Uncertain: the result depends on timing because pods of equal priority compete for the same
 	// capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
-	// FirstBlock is its first block, Block the last one.
+	// FirstBlock is its first block, Block the current one.
 	FirstBlock *Block `json:"firstBlock,omitempty"`
 	Block      *Block `json:"block,omitempty"`
 	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
@@ -67,7 +67,7 @@ type SkippedPod struct {
 	Reason SkipReason `json:"reason"`
 }
 
-// PreemptedPod is a preempted pod.
+// PreemptedPod is a pod on another node that a replacement preempts.
 type PreemptedPod struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
@@ -89,7 +89,7 @@ func (r *Result) ExitCode() int {
 	return code
 }
 
-// NumNotMoved returns the number of pods that did not move.
+// NumNotMoved returns the number of pods that are blocked or terminating, or whose replacement is pending.
 func (r *Result) NumNotMoved() int {
 	n := r.Count(OutcomePending) + r.Count(OutcomeBlocked)
 	for i := range r.Pods {
@@ -125,7 +125,6 @@ func (r *Result) CannotProgress() bool {
 	return true
 }
 
-// ownerKey identifies the owner.
 func (p *Pod) ownerKey() string {
 	namespace, _, _ := strings.Cut(p.Pod, "/")
 	return namespace + "/" + p.Owner
@@ -143,7 +142,7 @@ func (r *Result) Count(o Outcome) (n int) {
 
 // Result returns the current result.
 func (m *Machine) Result(v *View) *Result {
-	r := &Result{Nodes: m.nodes, Rounds: m.round}
+	r := &Result{Nodes: m.nodes, Rounds: m.round, Pods: []Pod{}}
 	for _, x := range m.Moves() {
 		r.Pods = append(r.Pods, newPodResult(x))
 	}

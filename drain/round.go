@@ -43,6 +43,7 @@ func (m *Machine) busyOwners() map[string]*Move {
 	return busy
 }
 
+// beginEviction starts the eviction of a move and returns its action.
 func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
 	if m.evicted == 0 {
 		m.round++
@@ -64,7 +65,6 @@ func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
 	return m.evictAction(x)
 }
 
-// evictAction returns the Evict action of a move.
 func (m *Machine) evictAction(x *Move) Evict {
 	e := Evict{Pod: x.Pod}
 	if s := m.surges[x.Pod.Owner.UID]; x.Surged && s != nil && s.move == x && s.stage == scaledUp {

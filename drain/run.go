@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// Drain drains nodes of a live cluster.
+// Drain drains nodes of a cluster through its API server.
 type Drain struct {
 	Client    kubernetes.Interface
 	Holds     *v1alpha1.Client // nil: Holds are not read
@@ -201,14 +201,12 @@ func (d *Drain) cannotProgress() bool {
 	return d.result().CannotProgress()
 }
 
-// result returns the current result with explanations.
 func (d *Drain) result() *Result {
 	r := d.machine.Result(d.watcher.View)
 	r.Explain(d.watcher.View, &d.Scheduler)
 	return r
 }
 
-// wait waits for changes or until a time.
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {
 	delay := checkInterval // to check CannotProgress again
 	if !wake.IsZero() {

@@ -25,9 +25,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// liveCluster is a cluster behind a fake API. It deletes evicted pods immediately and creates Ready
+// fakeCluster is a cluster with a fake API. It deletes evicted pods immediately and creates Ready
 // replacements on n2.
-type liveCluster struct {
+type fakeCluster struct {
 	*fake.Clientset
 	mu     sync.Mutex
 	serial int
@@ -36,148 +36,149 @@ type liveCluster struct {
 	scheduler Scheduler
 }
 
-func newLive(t *testing.T, objects ...runtime.Object) *liveCluster {
-	l := &liveCluster{Clientset: fake.NewClientset(objects...), refuse: func(string) error { return nil }, scheduler: clusterOf(t).Scheduler}
-	l.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+func newFakeCluster(t *testing.T, objects ...runtime.Object) *fakeCluster {
+	c := &fakeCluster{Clientset: fake.NewClientset(objects...), refuse: func(string) error { return nil }, scheduler: clusterOf(t).Scheduler}
+	c.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "eviction" {
 			return false, nil, nil
 		}
 		e := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
-		return true, nil, l.evict(t, e.Namespace, e.Name)
+		return true, nil, c.evict(t, e.Namespace, e.Name)
 	})
-	return l
+	return c
 }
 
-func (l *liveCluster) evict(t *testing.T, namespace, name string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refuse(name); err != nil {
+func (c *fakeCluster) evict(t *testing.T, namespace, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refuse(name); err != nil {
 		return err
 	}
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	o, err := l.Tracker().Get(pods, namespace, name)
+	o, err := c.Tracker().Get(pods, namespace, name)
 	if err != nil {
 		return err
 	}
 	p := o.(*corev1.Pod).DeepCopy()
-	if err := l.Tracker().Delete(pods, namespace, name); err != nil {
+	if err := c.Tracker().Delete(pods, namespace, name); err != nil {
 		t.Error(err)
 	}
 	if p.OwnerReferences == nil {
 		return nil
 	}
-	l.serial++
-	p.Name, p.Spec.NodeName = fmt.Sprintf("%s-%d", p.Labels["app"], l.serial), "n2"
+	c.serial++
+	p.Name, p.Spec.NodeName = fmt.Sprintf("%s-%d", p.Labels["app"], c.serial), "n2"
 	p.UID = types.UID("new-" + p.Name)
-	return l.Tracker().Add(p)
+	return c.Tracker().Add(p)
 }
 
-func (l *liveCluster) drain(o Options) *Drain {
-	return &Drain{Clock: clock.RealClock{}, Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
+func (c *fakeCluster) drain(o Options) *Drain {
+	return &Drain{Clock: clock.RealClock{}, Client: c, Scheduler: c.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
 }
 
 func TestRun(t *testing.T) {
-	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("web", "web-b", "n1"), livePod("db", "db-a", "n1"))
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"), apiPod("web", "web-b", "n1"), apiPod("db", "db-a", "n1"))
 	var progress []string
-	d := l.drain(Options{})
+	d := c.drain(Options{})
 	d.OnProgress = func(s string) { progress = append(progress, s) }
 	r, err := d.Run(t.Context())
 	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 3 || r.Rounds != 2 {
 		t.Fatalf("error %v, result %+v; want 3 moved pods in 2 rounds", err, r)
 	}
-	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+	n, _ := c.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 	if !n.Spec.Unschedulable || progress[0] != "node n1 is cordoned" || !strings.HasPrefix(progress[len(progress)-1], "[3/3] default/web-b is replaced by default/web-") {
 		t.Errorf("cordoned: %v, want true; progress\n%s\nwant the cordon first and the replacement of web-b last", n.Spec.Unschedulable, strings.Join(progress, "\n"))
 	}
 }
 
 func TestForbiddenEvictionEndsRun(t *testing.T) {
-	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
-	l.refuse = func(name string) error {
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"), apiPod("db", "db-a", "n1"))
+	c.refuse = func(name string) error {
 		if name == "db-a" {
 			return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("forbidden by policy"))
 		}
 		return nil
 	}
-	r, err := l.drain(Options{}).Run(t.Context())
+	r, err := c.drain(Options{}).Run(t.Context())
 	if err != nil || r.ExitCode() != 4 || r.Count(OutcomeMoved) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Reason, "forbidden by policy") {
 		t.Errorf("error %v, result %+v; want exit code 4 and a block with the message of the refusal", err, r)
 	}
 }
 
 func TestRunStopsWithContext(t *testing.T) {
-	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())
-	l.refuse = func(name string) error {
+	c.refuse = func(name string) error {
 		cancel()
 		return apierrors.NewTooManyRequests("not now", 10)
 	}
-	r, err := l.drain(Options{}).Run(ctx)
+	r, err := c.drain(Options{}).Run(ctx)
 	if !errors.Is(err, context.Canceled) || r.Count(OutcomeBlocked) != 1 || r.ExitCode() != 3 {
 		t.Errorf("error %v, result %+v; want %v, one blocked pod and exit code 3", err, r, context.Canceled)
 	}
-	l.refuse = func(string) error { return nil } // the next drain continues
-	if r, err = l.drain(Options{}).Run(t.Context()); err != nil || r.ExitCode() != 0 {
+	c.refuse = func(string) error { return nil } // the next drain continues
+	if r, err = c.drain(Options{}).Run(t.Context()); err != nil || r.ExitCode() != 0 {
 		t.Errorf("second drain: error %v, result %+v; want exit code 0", err, r)
 	}
 }
 
 func TestRunTimeout(t *testing.T) {
-	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
-	l.refuse = func(name string) error { return apierrors.NewTooManyRequests("not now", 10) }
-	d := l.drain(Options{})
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"))
+	c.refuse = func(name string) error { return apierrors.NewTooManyRequests("not now", 10) }
+	d := c.drain(Options{})
 	d.Timeout = 200 * time.Millisecond
 	if r, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--timeout") || r != nil && r.ExitCode() != 3 {
 		t.Errorf("error %v, result %+v; want an error that names --timeout, and exit code 3", err, r)
 	}
 }
 
-// The next drain of the node scales the owner down, but keeps replicas that another client has set
-// in the meantime.
+// TestLeftoverSurgeIsUndone checks that the next drain of the node scales the owner down, unless another
+// client has changed the replicas in the meantime.
 func TestLeftoverSurgeIsUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node, surgeReplicas string
 		replicas, after     int32
-		keepsMarks          bool
+		keepsAnnotations    bool
 	}{
 		"unchanged":                   {node: "n1", surgeReplicas: "3", replicas: 3, after: 2},
 		"scaled down already":         {node: "n1", surgeReplicas: "4", replicas: 3, after: 3},
 		"scaled up by another client": {node: "n1", surgeReplicas: "4", replicas: 9, after: 9},
-		"for another node":            {node: "n7", surgeReplicas: "3", replicas: 3, after: 3, keepsMarks: true},
+		"for another node":            {node: "n7", surgeReplicas: "3", replicas: 3, after: 3, keepsAnnotations: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			meta := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "deleted-pod"},
-				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.surgeReplicas, "other": "kept"}}
-			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
-			conflicts := 1 // its controller updates it concurrently
-			l.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.surgeReplicas, "other": "x"}}
+			c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
+			conflicts := 1 // a controller updates the ReplicaSet concurrently
+			c.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
 				conflicts--
 				return conflicts >= 0, nil, apierrors.NewConflict(appsv1.Resource("replicasets"), "web", errors.New("it has changed"))
 			})
-			if _, err := l.drain(Options{}).Run(t.Context()); err != nil {
+			if _, err := c.drain(Options{}).Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			got, err := l.AppsV1().ReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
+			got, err := c.AppsV1().ReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if marks := len(got.Labels) + len(got.Annotations) - 1; *got.Spec.Replicas != tc.after || tc.keepsMarks != (marks == 3) || !tc.keepsMarks && marks != 0 {
-				t.Errorf("%d replicas, want %d; labels %v, annotations %v, want the marks of the surge: %v", *got.Spec.Replicas, tc.after, got.Labels, got.Annotations, tc.keepsMarks)
+			if n := len(got.Labels) + len(got.Annotations) - 1; *got.Spec.Replicas != tc.after || tc.keepsAnnotations != (n == 3) || !tc.keepsAnnotations && n != 0 {
+				t.Errorf("%d replicas, want %d; labels %v, annotations %v, want those of the surge: %v", *got.Spec.Replicas, tc.after, got.Labels, got.Annotations, tc.keepsAnnotations)
 			}
 		})
 	}
 }
 
-// The drain scales up once and scales down once, and scales down only from the value that it set.
+// TestSurgeScalesUpAndDown checks that the drain scales up once and scales down once, and that it scales
+// down only from the value that it set.
 func TestSurgeScalesUpAndDown(t *testing.T) {
 	replicas := int32(2)
-	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}})
+	c := newFakeCluster(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}})
 	var progress []string
-	d := l.drain(Options{})
+	d := c.drain(Options{})
 	d.OnProgress = func(s string) { progress = append(progress, s) }
 	p := &model.Pod{Namespace: "default", Name: "db-0", UID: "db-0", NodeName: "n1", Owner: model.Owner{Kind: "StatefulSet", Name: "db"}}
 	get := func() *appsv1.StatefulSet {
-		o, err := l.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
+		o, err := c.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,22 +200,22 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	scale("surge for the second pod", d.scaleUp, 3)
 	set := get()
 	set.Spec.Replicas = &replicas
-	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
+	if _, err := c.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scale("scaled from a value that another client has set", d.scaleDown, 2)
+	scale("down from a value that another client has set", d.scaleDown, 2)
 	if o := get(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(progress[len(progress)-1], "keeps its 2 replicas") {
 		t.Errorf("labels %v, annotations %v, progress %q; want none, and a message that the replicas are kept", o.Labels, o.Annotations, progress)
 	}
 }
 
-func liveNode(name string) *corev1.Node {
+func apiNode(name string) *corev1.Node {
 	capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: capacity, Capacity: capacity,
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-func livePod(app, name, node string) *corev1.Pod {
+func apiPod(app, name, node string) *corev1.Pod {
 	isController := true
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app},
@@ -224,7 +225,8 @@ func livePod(app, name, node string) *corev1.Pod {
 	}
 }
 
-// The pod has the annotation until its owner has scaled, and loses it if it is not evicted.
+// TestReplacementAnnotation checks that a pod has the annotation when its eviction is requested, and
+// that the annotation is removed if the pod is not evicted.
 func TestReplacementAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner     string
@@ -236,36 +238,36 @@ func TestReplacementAnnotation(t *testing.T) {
 		"other owner": {"deleted-owner", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})
+			c := newFakeCluster(t, apiNode("n1"), apiPod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})
 			annotation := func() string {
-				o, err := l.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a")
+				o, err := c.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a")
 				if err != nil {
 					t.Error(err)
 					return ""
 				}
 				return o.(*corev1.Pod).Annotations[conversion.ExpectedReplacementAnnotation]
 			}
-			l.refuse = func(string) error {
+			c.refuse = func(string) error {
 				if got := annotation(); got != tc.annotated {
 					t.Errorf("annotation before the eviction: %q, want %q", got, tc.annotated)
 				}
 				return tc.refuse
 			}
-			d := l.drain(Options{})
-			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("progress: %s", s) }
+			d := c.drain(Options{})
+			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("got progress message %q, want none", s) }
 			p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: tc.owner}}
 			if err := d.runAction(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 				t.Error(err)
 			}
 			if tc.refuse != nil && annotation() != "" {
-				t.Errorf("not evicted, but has annotation %q", annotation())
+				t.Errorf("a pod that was not evicted has annotation %q, want none", annotation())
 			}
 		})
 	}
 }
 
 func TestReplacementAnnotationOfDeletedPod(t *testing.T) {
-	d := newLive(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
+	d := newFakeCluster(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
 	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}
 	if err := d.annotateReplacement(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 		t.Error(err)

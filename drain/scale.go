@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// The marks of a surged workload, written together with its replicas, so that the next drain
-// of the node undoes the surge if this drain is killed.
+// The label and annotations of a surged workload. They are written together with its replicas, so that
+// the next drain of the node undoes the surge if this drain is killed.
 const (
 	SurgeLabel    = "drain.berth.dev/surge"          // UID of the pod
 	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: node of the pod
@@ -100,14 +100,14 @@ func (s *scalable) current() int32 {
 	return *s.replicas
 }
 
-// isSurged reports whether the replicas are still those set by the surge. Another client that
-// changes them leaves the marks.
+// isSurged reports whether the replicas are still those set by the surge. Another client that changes
+// them does not remove the annotation.
 func (s *scalable) isSurged() bool {
 	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.current()))
 }
 
-// write writes replicas and marks (nil deletes them) unless the workload changed in the
-// meantime.
+// write writes the replicas, the label and the annotations of a surge, unless the workload has changed in
+// the meantime. nil deletes a label or annotation.
 func (s *scalable) write(ctx context.Context, replicas int32, uid, node, surged any) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid},
@@ -120,7 +120,7 @@ func (s *scalable) write(ctx context.Context, replicas int32, uid, node, surged 
 	return s.patch(ctx, data)
 }
 
-// scaleAttempts is the number of attempts after write conflicts.
+// scaleAttempts is the maximum number of attempts of a write that conflicts with other writers.
 const scaleAttempts = 5
 
 // scaleUp adds a replica to the owner of p, once.
@@ -167,8 +167,8 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// annotateReplacement marks a pod as replaced by its surge pod until its owner changes. Only
-// Berth's ReplicaSet controller reads the mark.
+// annotateReplacement annotates a pod with the surge pod that replaces it, valid until its owner changes.
+// Only Berth's ReplicaSet controller reads the annotation.
 func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
 	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" {
 		return nil
@@ -183,13 +183,13 @@ func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
 }
 
 // removeReplacementAnnotation undoes annotateReplacement for a pod that is not evicted. If it fails,
-// the mark becomes invalid when the replicas are reset.
+// the annotation becomes invalid when the replicas are reset.
 func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
 	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
 		return
 	}
 	if err := d.annotate(ctx, e.Pod, nil); err != nil && ctx.Err() == nil {
-		d.OnProgress(fmt.Sprintf("%s keeps annotation %s: %v", e.Pod.Key(), conversion.ExpectedReplacementAnnotation, err))
+		d.OnProgress(fmt.Sprintf("annotation %s of %s could not be removed: %v", conversion.ExpectedReplacementAnnotation, e.Pod.Key(), err))
 	}
 }
 
@@ -206,7 +206,7 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, replacement any) err
 	return err
 }
 
-// undoSurge removes the marks and, if the replicas are still those of the surge, one replica.
+// undoSurge removes the label and annotations and, if the replicas are still those of the surge, one replica.
 func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
 	n, message := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them", s.name, s.current())
 	if s.isSurged() {
@@ -249,27 +249,26 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 	return nil
 }
 
-// listSurged returns the surged workloads.
 func (d *Drain) listSurged(ctx context.Context) (out []*scalable, err error) {
-	list := metav1.ListOptions{LabelSelector: SurgeLabel}
-	deployments, err1 := d.Client.AppsV1().Deployments("").List(ctx, list)
-	sets, err2 := d.Client.AppsV1().ReplicaSets("").List(ctx, list)
-	stateful, err3 := d.Client.AppsV1().StatefulSets("").List(ctx, list)
-	controllers, err4 := d.Client.CoreV1().ReplicationControllers("").List(ctx, list)
+	options := metav1.ListOptions{LabelSelector: SurgeLabel}
+	deployments, err1 := d.Client.AppsV1().Deployments("").List(ctx, options)
+	replicaSets, err2 := d.Client.AppsV1().ReplicaSets("").List(ctx, options)
+	statefulSets, err3 := d.Client.AppsV1().StatefulSets("").List(ctx, options)
+	replicationControllers, err4 := d.Client.CoreV1().ReplicationControllers("").List(ctx, options)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
 	for i := range deployments.Items {
 		out = append(out, deployment(d.Client, &deployments.Items[i]))
 	}
-	for i := range sets.Items {
-		out = append(out, replicaSet(d.Client, &sets.Items[i]))
+	for i := range replicaSets.Items {
+		out = append(out, replicaSet(d.Client, &replicaSets.Items[i]))
 	}
-	for i := range stateful.Items {
-		out = append(out, statefulSet(d.Client, &stateful.Items[i]))
+	for i := range statefulSets.Items {
+		out = append(out, statefulSet(d.Client, &statefulSets.Items[i]))
 	}
-	for i := range controllers.Items {
-		out = append(out, replicationController(d.Client, &controllers.Items[i]))
+	for i := range replicationControllers.Items {
+		out = append(out, replicationController(d.Client, &replicationControllers.Items[i]))
 	}
 	return out, nil
 }

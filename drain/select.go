@@ -83,7 +83,7 @@ func (o *Options) Check(v *View, nodes []string) error {
 	return errors.Join(errs...)
 }
 
-// podsOn returns the pods of the API on a node, sorted by key.
+// podsOn returns the pods on a node, sorted by key.
 func (v *View) podsOn(node string) []*model.Pod {
 	id, ok := v.State.NodeID(node)
 	if !ok {

@@ -35,7 +35,7 @@ type simulatedCluster struct {
 // preemptionVictim is a pod preempted for a replacement.
 type preemptionVictim struct{ Pod, By *model.Pod }
 
-// schedulerStep is the duration of a scheduler step.
+// schedulerStep is the simulated duration of a scheduler step.
 const schedulerStep = time.Millisecond
 
 func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *simulatedCluster {
@@ -65,7 +65,6 @@ func (sc *simulatedCluster) putBudget(b *model.Budget) {
 	sc.events = append(sc.events, b)
 }
 
-// budgetsIn returns the current budgets of a namespace.
 func (sc *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
 	out := slices.Collect(maps.Values(sc.budgets[namespace]))
 	slices.SortFunc(out, func(a, b *model.Budget) int { return cmp.Compare(a.Name, b.Name) })
@@ -275,7 +274,7 @@ func (sc *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	return least
 }
 
-// recreateClaims gives a new pod its own generated claims.
+// recreateClaims creates the generated claims of q, the replacement of p.
 func (sc *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	if q.Name == p.Name || !slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Ephemeral }) {
 		return

@@ -33,7 +33,7 @@ const (
 type surge struct {
 	move       *Move
 	stage      surgeStage
-	since      time.Time
+	since      time.Time       // of the last change of stage
 	existing   map[string]bool // UIDs of the owner's pods before the surge
 	podsBefore int             // active pods before the surge
 	extra      *model.Pod      // the additional pod, or nil
@@ -42,7 +42,6 @@ type surge struct {
 	retryAfter time.Time       // time of the next attempt to undo it
 }
 
-// scalableKinds are the kinds with replicas.
 var scalableKinds = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
 
 // surgeUp starts a surge if it would let the budgets allow the eviction.
@@ -129,7 +128,6 @@ func countActive(v *View, o model.Owner) (n int) {
 	return n
 }
 
-// observe updates a surge.
 func (s *surge) observe(now time.Time, v *View, t Timeouts) {
 	if s.stage != scaledUp {
 		return
@@ -218,7 +216,7 @@ func (m *Machine) recordFailedSurge(x *Move) {
 	}
 }
 
-// useSurgePod makes the additional pod the replacement.
+// useSurgePod marks a move as surged and makes the additional pod its replacement, except for a StatefulSet.
 func (m *Machine) useSurgePod(x *Move) {
 	s := m.surges[x.Pod.Owner.UID]
 	if s == nil || s.move != x || s.stage != scaledUp {
@@ -230,7 +228,7 @@ func (m *Machine) useSurgePod(x *Move) {
 	}
 }
 
-// endSurge deletes a finished surge, so that the next pod of the workload can have one.
+// endSurge deletes a surge that has succeeded, so that the next pod of the workload can have one.
 func (m *Machine) endSurge(x *Move) {
 	if s := m.surges[x.Pod.Owner.UID]; s != nil && s.stage == surgeDone && s.failure == "" {
 		delete(m.surges, x.Pod.Owner.UID)

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The deletion of the pod ends its surge: the replacement may never be created, and the drain would
-// not end.
+// TestSurgeEndsWhenPodIsDeleted checks that the deletion of the pod ends its surge. Otherwise the drain
+// would wait for an additional pod that may never be created.
 func TestSurgeEndsWhenPodIsDeleted(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &Machine{timeouts: DefaultTimeouts()}
@@ -23,7 +23,8 @@ func TestSurgeEndsWhenPodIsDeleted(t *testing.T) {
 	}
 }
 
-// The pod created by an undone surge is one of the owner's replicas.
+// TestUndoneSurgeHasNoReplacement checks that the additional pod is not the replacement once the surge
+// is undone.
 func TestUndoneSurgeHasNoReplacement(t *testing.T) {
 	extra := &model.Pod{UID: "extra", Owner: model.Owner{UID: "rs"}}
 	x := &Move{Pod: &model.Pod{UID: "a", Owner: model.Owner{UID: "rs"}}}

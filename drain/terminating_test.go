@@ -15,14 +15,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// terminatingPod returns a terminating pod.
 func terminatingPod(app, name, node string) *model.Pod {
 	p := pod(app, name, node, 100)
 	p.Deleting = true
 	return p
 }
 
-// A terminating pod needs no disruption, and does not delay the other pods of its workload.
+// TestTerminatingPodsAreNotMoved checks that a terminating pod needs no disruption, and does not delay the
+// other pods of its workload.
 func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	starting := pod("web", "web-4", "n2", 100) // the replacement of web-1
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
@@ -61,23 +61,24 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	}
 }
 
-// The drain neither evicts a terminating pod nor reports it as evicted.
+// TestTerminatingPodsAreAwaited checks that the drain neither evicts a terminating pod nor reports it as
+// evicted.
 func TestTerminatingPodsAreAwaited(t *testing.T) {
-	web := livePod("web", "web-a", "n1")
+	web := apiPod("web", "web-a", "n1")
 	now := metav1.Now()
 	web.DeletionTimestamp = &now
-	l := newLive(t, liveNode("n1"), liveNode("n2"), web, livePod("web", "web-b", "n1"))
-	l.refuse = func(name string) error {
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), web, apiPod("web", "web-b", "n1"))
+	c.refuse = func(name string) error {
 		if name == "web-a" {
 			t.Error("got an eviction request for web-a, want none")
 		}
 		return nil
 	}
 	var progress []string
-	d := l.drain(Options{})
+	d := c.drain(Options{})
 	d.OnProgress = func(s string) {
 		if progress = append(progress, s); strings.Contains(s, "web-b is replaced") {
-			if err := l.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a"); err != nil && !apierrors.IsNotFound(err) {
+			if err := c.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a"); err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
 			}
 		}
@@ -92,18 +93,19 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	}
 }
 
-// The exit code of an interrupted drain is that of the interrupt, so the text names none.
+// TestInterruptedDrainHasNoExitCode checks that the text of an interrupted drain names no exit code,
+// since the exit code is that of the interrupt.
 func TestInterruptedDrainHasNoExitCode(t *testing.T) {
-	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
+	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"), apiPod("db", "db-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())
-	l.refuse = func(name string) error {
+	c.refuse = func(name string) error {
 		if name == "web-a" {
 			cancel()
 			return apierrors.NewTooManyRequests("not now", 10)
 		}
 		return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("forbidden by policy"))
 	}
-	r, err := l.drain(Options{}).Run(ctx)
+	r, err := c.drain(Options{}).Run(ctx)
 	if !errors.Is(err, context.Canceled) || r.ExitCode() != 4 {
 		t.Fatalf("error %v, exit %d; want %v, exit 4", err, r.ExitCode(), context.Canceled)
 	}

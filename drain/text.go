@@ -91,6 +91,7 @@ func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 	b.WriteString("\n")
 }
 
+// outcomeText is the name of each outcome in the headline.
 var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "removed", OutcomePending: "pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
 
 // writeTable writes a row per pod.
@@ -113,7 +114,7 @@ func (r *Result) writeTable(b *strings.Builder, wide bool) {
 	_ = t.Write(b, wide)
 }
 
-// note returns the last column.
+// note returns the text of the NOTE column.
 func (p *Pod) note() string {
 	switch {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:

@@ -26,12 +26,12 @@ var timings = []timing{
 
 // pickTerminated returns which of n terminating pods ends next, by a linear congruential
 // generator (Knuth's MMIX).
-func (c *timing) pickTerminated(n int) int {
-	if c.seed == 0 {
+func (t *timing) pickTerminated(n int) int {
+	if t.seed == 0 {
 		return 0
 	}
-	c.seed = c.seed*6364136223846793005 + 1442695040888963407
-	return int(c.seed >> 33 % uint64(n))
+	t.seed = t.seed*6364136223846793005 + 1442695040888963407
+	return int(t.seed >> 33 % uint64(n))
 }
 
 // hasContention reports whether pods compete for capacity: some are preempted or pending. Timing
@@ -56,7 +56,7 @@ func (r *Result) anyUncertain() bool {
 	return slices.ContainsFunc(r.Pods, func(p Pod) bool { return p.Uncertain })
 }
 
-// sameResult reports whether two results are equal.
+// sameResult reports whether two results have the same outcome, node, round and block.
 func (p *Pod) sameResult(q *Pod) bool {
 	block := func(p *Pod) Block {
 		if p.Block == nil {

@@ -29,15 +29,15 @@ func TestAdoptedNodes(t *testing.T) {
 	eventually(t, time.Minute, func() error {
 		renewed, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "fake-0", metav1.GetOptions{})
 		if err == nil && !renewed.Spec.RenewTime.After(lease.Spec.RenewTime.Time) {
-			return fmt.Errorf("the Lease is not renewed after %v", lease.Spec.RenewTime)
+			return fmt.Errorf("the Lease has renew time %v, want a later time", renewed.Spec.RenewTime)
 		}
 		return err
 	})
 	c.mustKubectl("delete", "node", "fake-0")
 	eventually(t, 3*time.Minute, func() error { // pod garbage collection, which first waits 40 s
 		_, err := client.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
-		if err == nil {
-			return fmt.Errorf("pod p of the deleted node still exists")
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("getting pod p of the deleted node: got error %v, want not found", err)
 		}
 		return nil
 	})

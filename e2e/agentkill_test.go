@@ -19,15 +19,15 @@ import (
 // killTest is a node whose agent and container runtime are killed.
 type killTest struct {
 	*realNode
-	started int             // pods created
+	started int             // number of created pods
 	names   []string        // names of the pods that are not deleted, oldest first
-	unknown int             // pods with an unknown exit status
+	unknown int             // number of pods with an unknown exit status
 	failed  map[string]bool // names of these pods
-	out     string          // where each start of a container writes a line
+	out     string          // directory in which each start of a container writes a line
 }
 
-// testAgentKill kills the agent and the container runtime repeatedly while pods start, run, end
-// and stop. No pod is lost, none runs twice, and no files, mounts or processes remain.
+// testAgentKill checks that no pod is lost and none runs twice if the agent and the container runtime are killed
+// repeatedly while pods start, run, end and stop, and that no files, mounts or processes remain.
 func (m *nodeMachine) testAgentKill(t *testing.T, useEmbedded bool) {
 	rounds, pods := 2, 12
 	switch {
@@ -62,7 +62,7 @@ func (m *nodeMachine) testAgentKill(t *testing.T, useEmbedded bool) {
 	}
 	subject := "agent and containerd killed %d times each"
 	if useEmbedded {
-		subject = "agent with its own runtime killed %d times"
+		subject = "agent with the embedded runtime killed %d times"
 	}
 	fmt.Printf("soak: "+subject+" among %d pods that start, run and stop (%d in all): none lost, none run twice, no leftovers, %d with an unknown exit status\n", rounds, pods, k.started, k.unknown)
 }
@@ -131,7 +131,7 @@ func (k *killTest) churn(t *testing.T, n, round int) {
 	})
 }
 
-// starts returns how often the container of a pod has been started.
+// starts returns the number of times that the container of a pod was started.
 func (k *killTest) starts(pod string) int {
 	lines, _ := os.ReadFile(filepath.Join(k.out, pod))
 	return strings.Count(string(lines), "\n")
@@ -173,7 +173,7 @@ func (k *killTest) waitSettled(t *testing.T) {
 }
 
 // checkRanOnce checks that no container ran twice. A container that ends by itself was started at
-// most once. Any other container runs once now. It was restarted only if its runtime was killed
+// most once. Any other container is running exactly once. It was restarted only if its runtime was killed
 // while it started, and its status counts the restart.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
@@ -203,7 +203,7 @@ func (k *killTest) checkRunsOnce(ctx context.Context, name string) error {
 	}
 	status := p.Status.ContainerStatuses[0]
 	if n := k.starts(name); n == 0 || n > int(status.RestartCount)+1 || running[name] != 1 {
-		return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, status.RestartCount, running[name], status)
+		return fmt.Errorf("pod %s: got %d starts, %d restarts and %d running containers, want at most one start more than restarts and 1 running: %+v", name, n, status.RestartCount, running[name], status)
 	}
 	return nil
 }

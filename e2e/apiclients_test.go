@@ -25,8 +25,8 @@ import (
 // apiClient sends plain HTTP requests to a server with a credential.
 type apiClient struct {
 	http  *http.Client
-	base  string
-	token string
+	base  string // URL of the server
+	token string // value of the header Authorization
 }
 
 // apiResponse is a response of a server. The message is that of a Status, or the body.
@@ -63,8 +63,8 @@ func (c apiClient) call(ctx context.Context, method, path string, header map[str
 	return apiResponse{resp.StatusCode, string(data), resp.Header}, nil
 }
 
-// apiClients are clients of one server. It has a pod on n1 and on n2, a secret that each of them
-// uses, and service accounts with few permissions.
+// apiClients are clients of one server with different credentials. The server has a pod on n1 and on n2, a secret that
+// each of them uses, and service accounts with few permissions.
 type apiClients struct {
 	admin, anonymous, otherCA, expired, node, viewer, roleMaker apiClient
 	forged, unsigned, otherAudience                             apiClient
@@ -172,7 +172,6 @@ func clientCertificate(t *testing.T, c *cluster, expired bool) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// checkServerResponds checks that a server still responds.
 func checkServerResponds(t *testing.T, c apiClient) {
 	t.Helper()
 	for _, path := range []string{"/livez", "/readyz"} {

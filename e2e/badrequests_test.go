@@ -10,13 +10,13 @@ import (
 // badRequest is a request that a server must reject.
 type badRequest struct {
 	name   string
-	as     func(*apiClients) apiClient // nil for the admin
+	as     func(*apiClients) apiClient // selects the client; nil: the admin
 	method string
 	path   string
 	header map[string]string
 	body   string
 	code   int
-	words  []string // parts of the message: field, value, valid values
+	words  []string // parts of the message, such as field, value and valid values
 }
 
 const (
@@ -145,19 +145,19 @@ func TestBadRequests(t *testing.T) {
 			}
 			for _, w := range b.words {
 				if !strings.Contains(got.message, w) {
-					t.Errorf("the message lacks %q: %s", w, truncate(got.message))
+					t.Errorf("got message %s, want text with %q", truncate(got.message), w)
 				}
 			}
 			checkServerResponds(t, s.anonymous)
 		})
 	}
-	// A rejected request has changed nothing.
+	// The rejected requests have not changed any object.
 	got, err := s.admin.call(t.Context(), http.MethodGet, existing, nil, "")
 	if err != nil || !strings.Contains(got.message, `"data":{"a":"b"}`) {
-		t.Errorf("got config map %s, %v; want it unchanged", got.message, err)
+		t.Errorf("ConfigMap existing: got %s, error %v, want it unchanged", got.message, err)
 	}
 	if list := c.mustKubectl("get", "configmaps", "-o", "name"); strings.Contains(list, "configmap/x") || strings.Contains(list, "configmap/big") {
-		t.Errorf("got config maps %s, want none of a rejected request", list)
+		t.Errorf("got ConfigMaps %s, want none of a rejected request", list)
 	}
 }
 

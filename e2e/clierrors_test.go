@@ -18,7 +18,7 @@ func TestCommandErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	port := listener.Addr().String()
+	usedAddress := listener.Addr().String()
 	dir := h.path("data")
 	up := func(args ...string) []string {
 		return append([]string{"up", "--data-dir", dir, "--listen", "127.0.0.1:0"}, args...)
@@ -27,13 +27,13 @@ func TestCommandErrors(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"port in use":                  {[]string{"up", "--data-dir", dir, "--listen", port}, []string{"--listen " + port, "in use", "choose another"}},
-		"server, port in use":          {[]string{"server", "--data-dir", dir, "--listen", port}, []string{port, "in use"}},
+		"port in use":                  {[]string{"up", "--data-dir", dir, "--listen", usedAddress}, []string{"--listen " + usedAddress, "in use", "choose another"}},
+		"server, port in use":          {[]string{"server", "--data-dir", dir, "--listen", usedAddress}, []string{usedAddress, "in use"}},
 		"no port":                      {[]string{"up", "--data-dir", dir, "--listen", "localhost"}, []string{"--listen", `"localhost"`, "HOST:PORT"}},
 		"data directory is a file":     {[]string{"up", "--data-dir", h.write("file", ""), "--listen", "127.0.0.1:0"}, []string{"--data-dir", "file", "not a directory"}},
 		"negative nodes":               {up("--nodes", "-1"), []string{"--nodes -1", "between 0 and 20000"}},
-		"node without a size":          {up("--node-cpu", "many"), []string{"--node-cpu", `"many"`, "such as 8"}},
-		"node without arguments":       {up("--node-memory", "0"), []string{"--node-memory", `"0"`, "above 0"}},
+		"non-numeric node CPU":         {up("--node-cpu", "many"), []string{"--node-cpu", `"many"`, "such as 8"}},
+		"zero node memory":             {up("--node-memory", "0"), []string{"--node-memory", `"0"`, "above 0"}},
 		"nodes file missing":           {up("--nodes-file", h.path("none.yaml")), []string{"none.yaml", "no such file"}},
 		"nodes file of pods in a list": {up("--nodes-file", h.write("list.yaml", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod}]\n")), []string{"list.yaml", "items[0]", `"Pod"`}},
 		"nodes file of pods":           {up("--nodes-file", "../examples/pods.yaml"), []string{"pods.yaml", "document 1", "must be v1 Node"}},
@@ -78,16 +78,16 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: u, user: {token: t}}]
 `
 
-// checkUsageError checks for exit code 1 and one line with all the words.
+// checkUsageError checks that a command ended with exit code 1 and one line on stderr that contains all words.
 func checkUsageError(t *testing.T, r result, words ...string) {
 	t.Helper()
 	line := strings.TrimSuffix(r.stderr, "\n")
 	if r.code != 1 || r.stdout != "" || strings.Contains(line, "\n") || !strings.HasPrefix(line, "berth: ") {
-		t.Errorf("want code 1 and one line on stderr that begins with \"berth: \"; %s", r)
+		t.Errorf("got %s, want exit code 1 and one line on stderr that begins with \"berth: \"", r)
 	}
 	for _, w := range words {
 		if !strings.Contains(line, w) {
-			t.Errorf("output lacks %q: %s", w, line)
+			t.Errorf("got output %s, want text with %q", line, w)
 		}
 	}
 }
@@ -99,10 +99,10 @@ func TestDataDirectoryInUse(t *testing.T) {
 	for _, command := range []string{"up", "server"} {
 		checkUsageError(t, h.run(command, "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"), "data directory "+h.path("data"), "in use by another process", "--data-dir")
 	}
-	c.mustKubectl("get", "nodes") // the first process still serves
+	c.mustKubectl("get", "nodes") // the first process continues to serve
 }
 
-// TestNodesFile simulates nodes that a manifest describes.
+// TestNodesFile checks that `berth up` simulates the nodes of a manifest.
 func TestNodesFile(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -126,7 +126,7 @@ items:
 	for _, n := range c.nodes() {
 		nodes[n.Name] = n.Labels["disk"] + " " + n.Annotations["note"] + " " + n.Status.Allocatable.Cpu().String() + " " + n.Status.Allocatable.Pods().String()
 		if n.Labels["kubernetes.io/hostname"] != n.Name || n.Labels["kubernetes.io/os"] != "linux" {
-			t.Errorf("node %s lacks the labels that every node has: %v", n.Name, n.Labels)
+			t.Errorf("node %s: got labels %v, want kubernetes.io/hostname and kubernetes.io/os=linux", n.Name, n.Labels)
 		}
 	}
 	if len(nodes) != 2 || nodes["big"] != "ssd kept 32 10" || nodes["small"] != "hdd  1500m 110" {
@@ -143,27 +143,28 @@ items:
 	}
 }
 
-// TestConfigReadsBack checks that the output of `berth config` is a configuration file.
+// TestConfigReadsBack checks that the output of `berth config` is a configuration file, and that `berth up` uses the
+// options of such a file and of a KubeSchedulerConfiguration.
 func TestConfigReadsBack(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	printed := h.run("config")
 	if printed.code != 0 || !strings.Contains(printed.stdout, "kind: BerthConfiguration") {
-		t.Fatal(printed)
+		t.Fatalf("berth config: got %s, want exit code 0 and a BerthConfiguration", printed)
 	}
 	reread := h.run("config", "--config", h.write("berth.yaml", printed.stdout))
 	if reread.stdout != printed.stdout {
-		t.Errorf("configuration differs after a round trip: %s", reread)
+		t.Errorf("config of a printed configuration: got %s, want %s", reread, printed.stdout)
 	}
 	changed := strings.Replace(printed.stdout, "seed: 0", "seed: 42", 1)
 	data := h.run("config", "-o", "json", "--config", h.write("seed.yaml", changed))
 	if data.code != 0 || !strings.Contains(data.stdout, `"seed": 42`) {
-		t.Errorf("a changed seed is ignored: %s", data)
+		t.Errorf("config with a changed seed: got %s, want seed 42", data)
 	}
 	files := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
 	c := h.up("--config", h.write("both.yaml", files))
 	if out := c.proc.out.String(); !strings.Contains(out, "seed 42") || !strings.Contains(out, "tight") {
-		t.Errorf("the command does not use the seed and profile of the files: %s", out)
+		t.Errorf("got output %s, want seed 42 and profile tight of the file", out)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		c.mustKubectl("run", name, "--image", "x:1", "--overrides", `{"spec":{"schedulerName":"tight","containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"1"}}}]}}`)
@@ -171,7 +172,7 @@ func TestConfigReadsBack(t *testing.T) {
 	c.waitForRunning(3)
 	pods := c.pods()
 	if pods[0].Spec.NodeName != pods[1].Spec.NodeName || pods[1].Spec.NodeName != pods[2].Spec.NodeName {
-		t.Errorf("MostAllocated spread the pods: %s, %s, %s", pods[0].Spec.NodeName, pods[1].Spec.NodeName, pods[2].Spec.NodeName)
+		t.Errorf("pods on %s, %s and %s with MostAllocated, want one node", pods[0].Spec.NodeName, pods[1].Spec.NodeName, pods[2].Spec.NodeName)
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "data/berth.log")); err != nil {
 		t.Error(err)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestTwoControllers checks that one controller leads, that the other takes over when the first
-// is stopped, and that the first sends no more requests when it continues. It also checks that
-// no controller starts next to a kube-controller-manager.
+// TestTwoControllers checks that one instance of the controllers leads, that the other takes over when the
+// first is suspended, and that the first sends no more requests when it continues. It also checks that
+// no controller starts while a kube-controller-manager is active.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -19,7 +19,7 @@ func TestTwoControllers(t *testing.T) {
 		return h.start(append([]string{"controller", "--kubeconfig", credential, "--leader-elect-lease-duration", leaseDuration.String(),
 			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String()}, names...)...)
 	}
-	checkRefusesBesideKCM(t, c, credential)
+	checkConflictWithKCM(t, c, credential)
 
 	first := controller()
 	first.waitForOutput("Controllers at")
@@ -57,15 +57,15 @@ func kcmLease(renewed time.Time) string {
 		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + renewed.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
 }
 
-// checkRefusesBesideKCM checks that berth controller starts no controller that
-// kube-controller-manager may run.
-func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
+// checkConflictWithKCM checks that berth controller starts no controller that an active kube-controller-manager may
+// run.
+func checkConflictWithKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
 	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // the other clock is ahead
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
 	for _, want := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, want) {
-			t.Errorf("with a live Lease: want code 2 and %q: %s", want, r)
+			t.Errorf("with an active kube-controller-manager: got %s, want exit code 2 and %q", r, want)
 		}
 	}
 	c.mustKubectl("delete", "lease", "-n", "kube-system", "kube-controller-manager")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCustomResources runs kubectl with the definition in examples: create, explain, apply, scale,
-// a CEL rule, and deletion of a namespace with custom resources.
+// TestCustomResources checks kubectl with the definition in examples: create, explain, apply, scale, a CEL
+// rule, and deletion of a namespace with custom resources.
 func TestCustomResources(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// testDebug attaches a debug container to a running pod with kubectl debug.
+// testDebug checks that kubectl debug adds debug containers to a running pod, and that they do not restart it.
 func (c *virtualNodeCluster) testDebug(t *testing.T) {
 	c.run(c.pod("debugged", "", `args: ["-listen=:8080"]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/debugged", "--timeout=180s")
@@ -25,7 +25,7 @@ func (c *virtualNodeCluster) testDebug(t *testing.T) {
 		t.Errorf("got status %+v of the debugged container, want ready and not restarted", s)
 	}
 	if events := c.mustKubectl("describe", "pod", "debugged"); !strings.Contains(events, "spec.ephemeralContainers") && !strings.Contains(events, "Ephemeral Containers:") {
-		t.Errorf("describe lacks the ephemeral containers: %s", events)
+		t.Errorf("describe: got %s, want the ephemeral containers", events)
 	}
 	if r := c.kubectl("patch", "pod", "debugged", "--subresource", "ephemeralcontainers", "-p", `{"spec":{"ephemeralContainers":[{"name":"x","image":"i","ports":[{"containerPort":1}]}]}}`); r.code == 0 {
 		t.Error("a debug container with ports is accepted, want a rejection")

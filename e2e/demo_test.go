@@ -19,7 +19,7 @@ import (
 // demoSuccess is the last line of a demo.
 const demoSuccess = "5 of 5 acts succeeded."
 
-// TestDemo runs all acts on virtual nodes, with nothing installed.
+// TestDemo checks that all acts succeed on virtual nodes, and that the demo removes everything that it created.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
@@ -29,12 +29,13 @@ func TestDemo(t *testing.T) {
 	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("state/berth/demo/nodes")) })
 	r := h.run("demo")
 	if r.code != 0 || !strings.Contains(r.stdout, "Three virtual nodes on this machine") || !strings.Contains(r.stdout, demoSuccess) {
-		t.Errorf("as root: %s", r)
+		t.Errorf("berth demo as root: got %s, want exit code 0, virtual nodes and %q", r, demoSuccess)
 	}
 	checkDemoCleanup(t, h)
 }
 
-// TestDemoUnprivileged runs all acts on simulated nodes. The demo prints the reason.
+// TestDemoUnprivileged checks that all acts succeed on simulated nodes without root, and that the demo prints why the
+// nodes are simulated.
 func TestDemoUnprivileged(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -43,7 +44,7 @@ func TestDemoUnprivileged(t *testing.T) {
 		h = publicHome(t)
 		binary := h.path("berth")
 		if out, err := exec.Command("cp", cmd.Path, binary).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatalf("copying the binary: %v: %s", err, out)
 		}
 		cmd = h.command("demo")
 		cmd.Path, cmd.Dir = binary, h.dir
@@ -78,7 +79,7 @@ func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
 	variants := [][]syscall.Signal{{syscall.SIGINT}}
-	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		variants = append(variants, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
 	}
 	for _, signals := range variants {

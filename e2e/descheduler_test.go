@@ -61,8 +61,8 @@ func (c *cluster) waitForPodsPerNode(app, want string) (uids []string) {
 	return uids
 }
 
-// TestUpDescheduler checks that berth up --descheduler-policy moves pods, and moves none
-// if they are well spread. No other descheduler starts next to it.
+// TestUpDescheduler checks that berth up --descheduler-policy moves pods, that it moves none once they are spread, and
+// that no other descheduler starts while it is active.
 func TestUpDescheduler(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -94,19 +94,19 @@ func TestUpDescheduler(t *testing.T) {
 		return nil
 	})
 	if got, after := c.podsPerNode("web"); !slices.Equal(before, after) {
-		t.Errorf("pods moved after they were spread; now %s", got)
+		t.Errorf("got pods %s, want none moved after they were spread", got)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
-		t.Errorf("next to another descheduler: got %s, want exit code 2 and the holder of the Lease", r)
+		t.Errorf("with another active descheduler: got %s, want exit code 2 and the holder of the Lease", r)
 	}
 	if out := c.mustKubectl("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
 		t.Errorf("got events %s, want Descheduled with the number of copies", out)
 	}
 }
 
-// TestDeschedulerCommand runs berth descheduler with the permissions of
-// deploy/descheduler.yaml. A dry run prints the planned moves and does nothing. A run that
-// is killed leaves a Hold that the next one deletes. A run spreads the pods.
+// TestDeschedulerCommand checks berth descheduler with the permissions of deploy/descheduler.yaml. A dry run prints the
+// planned moves and does nothing. A run that is killed leaves a Hold, which the next run deletes. The pod moves to the
+// planned node.
 func TestDeschedulerCommand(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -143,7 +143,7 @@ func TestDeschedulerCommand(t *testing.T) {
 		t.Fatalf("dry run: got %v, %s, want one move from n1 with Holds", err, dryRun)
 	}
 	if nodes, after := c.podsPerNode("db"); !slices.Equal(before, after) {
-		t.Fatalf("a dry run moved pods: %s", nodes)
+		t.Fatalf("got pods %s after a dry run, want none moved", nodes)
 	}
 	target := report.Moves[0].To
 
@@ -168,7 +168,6 @@ func TestDeschedulerCommand(t *testing.T) {
 	}
 }
 
-// holds returns all Holds.
 func (c *cluster) holds() []v1alpha1.Hold {
 	c.t.Helper()
 	var list v1alpha1.HoldList

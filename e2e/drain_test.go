@@ -84,7 +84,7 @@ type budgetRecounter struct {
 	deleting   map[string]*corev1.Pod // pods being deleted, by UID
 	violations []string
 	counts     int
-	ended      error
+	ended      error // why the watch ended; nil while it runs
 }
 
 func (r *budgetRecounter) healthy(s *protectedApp) (n int) {
@@ -102,7 +102,7 @@ func readyPod(p *corev1.Pod) bool {
 	})
 }
 
-// watch starts to observe pods. All of them must be healthy.
+// watch starts to observe all pods until ctx is done.
 func (r *budgetRecounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
@@ -149,9 +149,8 @@ func (r *budgetRecounter) observe(p *corev1.Pod, deleted bool) {
 	}
 }
 
-// TestDrain drains three of ten nodes at once with kubectl, with 200 pods and 20 budgets.
-// No budget is violated at any moment. All pods whose budgets allow it are evicted. For the
-// others the reason is reported.
+// TestDrain checks that kubectl drains three of ten nodes at once, with 200 pods and 20 budgets, without violating a
+// budget at any moment. All pods whose budgets allow it must be evicted. For the others the reason must be reported.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "10")
@@ -169,33 +168,33 @@ func TestDrain(t *testing.T) {
 		wg.Go(func() { results[i] = c.kubectl("drain", n, "--timeout=180s") })
 	}
 	wg.Wait()
-	frozen := 0
+	protected := 0
 	for i, n := range nodes {
 		remaining := 0
 		for _, p := range c.pods() {
 			if p.Spec.NodeName == n && p.DeletionTimestamp == nil {
 				remaining++
 				if p.Labels["app"] != "app-18" {
-					t.Errorf("pod %s remains on %s", p.Name, n)
+					t.Errorf("pod %s remains on %s, want only pods of app-18", p.Name, n)
 				}
 			}
 		}
-		frozen += remaining
+		protected += remaining
 		if (results[i].code != 0) != (remaining > 0) {
-			t.Errorf("drain of %s with %d remaining pods: %s", n, remaining, results[i])
+			t.Errorf("drain of %s with %d remaining pods: got %s, want an error only if pods remain", n, remaining, results[i])
 		}
 		if remaining > 0 {
 			expectContains(t, results[i].stderr, "error when evicting pods", "The disruption budget app-18 can never allow it: spec.maxUnavailable is 0: raise it")
 		}
 	}
-	if frozen == 0 {
-		t.Error("no pod ran on the protected nodes: nothing was tested")
+	if protected == 0 {
+		t.Error("no pod of app-18 ran on the drained nodes, want at least one")
 	}
 	eventually(t, eventTimeout, func() error { return c.checkSettled(all) })
 	r.check(t, client)
 }
 
-// checkSettled reports whether all pods exist and are ready, and the budgets have counted
+// checkSettled returns an error unless all pods exist and are ready, and the budgets have counted
 // them.
 func (c *cluster) checkSettled(all []protectedApp) error {
 	ready := map[string]int{}
@@ -220,7 +219,7 @@ func (c *cluster) checkSettled(all []protectedApp) error {
 	return nil
 }
 
-// check compares the observed evictions with the records.
+// check checks that no budget was violated, and compares the observed evictions with the records.
 func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
@@ -240,14 +239,14 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 			t.Fatal(r.ended)
 		}
 		if len(r.deleting) < len(records) {
-			return fmt.Errorf("%d of %d records arrived in the watch", len(r.deleting), len(records))
+			return fmt.Errorf("%d of %d records arrived in the watch, want all", len(r.deleting), len(records))
 		}
 		return nil
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.violations) > 0 {
-		t.Errorf("%d violations of budgets, want none; the first: %s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
+		t.Errorf("%d violations of budgets, want none; the first ones:\n%s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
 	}
 	for uid, p := range r.deleting {
 		target := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {

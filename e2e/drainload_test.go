@@ -62,9 +62,9 @@ spec:
   containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:8080"], resources: {requests: {memory: 800Mi}}}]
 `
 
-// TestDrainUnderLoad sends 500 requests per second through a Service's name and a node port while
-// a node is drained, pods are evicted by a taint and preempted, and a rollout replaces all. No
-// request fails. With BERTH_SOAK the test also measures two other orders of SIGTERM and rules.
+// TestDrainUnderLoad checks that no request fails while a node is drained, pods are evicted by a taint and preempted,
+// and a rollout replaces all pods. A client sends 500 requests per second through a Service's name and a node port. With
+// BERTH_SOAK the test also counts the failed requests if SIGTERM is sent before the proxy's rules change.
 func TestDrainUnderLoad(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
@@ -75,7 +75,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	if err := virtualnode.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "virtual nodes", err.Error())
 	}
-	if !inOwnNetwork(t) {
+	if !inNetworkNamespace(t) {
 		return
 	}
 	t.Run("Berth", func(t *testing.T) {
@@ -100,15 +100,13 @@ func TestDrainUnderLoad(t *testing.T) {
 	}
 }
 
-// drainUnderLoad returns the number of failed requests and the client's report.
+// drainUnderLoad runs a cluster whose BerthConfiguration has these nodes options. It returns the number of failed
+// requests and the client's report.
 func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	h := newTestHome(t)
 	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("data/virtual")) })
-	args := []string{"--virtual-nodes", "3", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi", "--runtime", "embedded", "--service-proxy", "on", "--dns", "on"}
-	if nodes != "" {
-		args = append(args, "--config", h.write("nodes.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodes: "+nodes+"\n"))
-	}
-	c := h.up(args...)
+	c := h.up("--virtual-nodes", "3", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi", "--runtime", "embedded", "--service-proxy", "on", "--dns", "on",
+		"--config", h.write("nodes.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodes: "+nodes+"\n"))
 	c.mustKubectl("apply", "-f", c.write("app.yaml", loadedApp))
 	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=180s")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/client", "--timeout=180s")
@@ -141,11 +139,11 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	return match[2], report
 }
 
-// inOwnNetwork runs the test in a new network namespace, because one machine has one service
-// proxy and tests run in parallel. It reports whether this process runs in that namespace.
-func inOwnNetwork(t *testing.T) bool {
+// inNetworkNamespace runs the test in a new network namespace, because tests run in parallel and a network
+// namespace has only one service proxy. It reports whether this process runs in that namespace.
+func inNetworkNamespace(t *testing.T) bool {
 	t.Helper()
-	const variable = "BERTH_OWN_NETWORK"
+	const variable = "BERTH_NETWORK_NAMESPACE"
 	if os.Getenv(variable) != "" {
 		lo, err := netlink.LinkByName("lo")
 		if err == nil {
@@ -162,7 +160,7 @@ func inOwnNetwork(t *testing.T) bool {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("in its own network: %v\n%s", err, out)
+		t.Errorf("running the test in a network namespace: %v\n%s", err, out)
 	}
 	t.Logf("%s", out)
 	return false

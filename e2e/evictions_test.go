@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/agent/image/oci"
 )
 
-// testMemoryEviction checks memory evictions. make bench-pressure measures their latency.
+// testMemoryEviction checks that a pod that uses too much memory is evicted, and no other pod. make bench-pressure
+// measures the latency.
 func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	usage, capacity := n.usage(t)
 	threshold := capacity - 100<<20
@@ -49,13 +50,13 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-result)
 }
 
-// testPIDEviction checks evictions for lack of process IDs.
+// testPIDEviction checks that a pod with too many processes is evicted, and no other pod.
 func (n *constrainedNode) testPIDEviction(t *testing.T) {
 	n.createPod(t, "bomb", nil, "-processes=-1")
 	n.checkOnlyEviction(t, "bomb", "pids", corev1.NodePIDPressure)
 }
 
-// testInodeEviction checks evictions for lack of inodes. Another pod uses more bytes.
+// testInodeEviction checks that a pod with too many files is evicted, although another pod uses more bytes.
 func (n *constrainedNode) testInodeEviction(t *testing.T) {
 	n.createPod(t, "hoarder", withScratch, "-listen=:80", "-inodes=3800", "-inodes-in=/scratch")
 	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
@@ -64,8 +65,8 @@ func (n *constrainedNode) testInodeEviction(t *testing.T) {
 // writablePaths are files that a container can write, on the node's disk.
 var writablePaths = []string{"/scratch/file", "/etc/hosts", "/dev/termination-log", "/layer", "/etc/resolv.conf", "/etc/hostname"}
 
-// testDiskEviction fills the disk completely, in each place that a container can write. Another pod
-// uses more inodes. Only the writer is evicted, and its space is free soon.
+// testDiskEviction checks that a pod that fills the disk, in any place that a container can write, is evicted, although
+// another pod uses more inodes, and that its space becomes free.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
 	files, rounds := writablePaths[:3], 1
 	if soaking() {
@@ -109,7 +110,7 @@ func (n *constrainedNode) testImageGCByBytes(t *testing.T) {
 	}
 	out := n.testHome.run("explain", "node", n.name, "--disk", "--kubeconfig", n.kubeconfig)
 	if out.code != 0 || !strings.Contains(out.stdout, n.name+"/bytes") {
-		t.Errorf("berth explain node --disk: %s", out)
+		t.Errorf("berth explain node --disk: got %s, want exit code 0 and %s/bytes", out, n.name)
 	}
 }
 
@@ -135,13 +136,13 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 	}
 	n.createPod(t, "used-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
 	n.waitForPhase(t, "used-"+name, corev1.PodSucceeded, "")
-	n.hasImage(t, ref, true)
+	n.waitForImage(t, ref, true)
 	fill()
-	n.hasImage(t, ref, false)
-	n.hasImage(t, n.image, true)
+	n.waitForImage(t, ref, false)
+	n.waitForImage(t, n.image, true)
 	fillers, err := filepath.Glob(filepath.Join(n.imagefs, "filler-*"))
 	if err != nil || len(fillers) == 0 {
-		t.Fatalf("fillers %v: %v", fillers, err)
+		t.Fatalf("got filler files %v and error %v, want at least one", fillers, err)
 	}
 	for _, f := range fillers {
 		if err := os.Remove(f); err != nil {
@@ -152,8 +153,8 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 	n.checkSurvivors(t)
 }
 
-// hasImage waits until the status of the node lists an image, or no longer does.
-func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
+// waitForImage waits until the status of the node lists an image or, if want is false, does not list it.
+func (n *constrainedNode) waitForImage(t *testing.T, ref string, want bool) {
 	t.Helper()
 	eventually(t, eventTimeout, func() error {
 		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
@@ -200,7 +201,8 @@ func fill(t *testing.T, disk string, percent uint64) string {
 	return f.Name()
 }
 
-// testDiskPressureAdmission checks that the pressure lasts as long as the file exists, and that an agent starts nevertheless.
+// testDiskPressureAdmission checks that a node with a full disk, whose agent is restarted, rejects pods until the file
+// that fills the disk is removed.
 func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
 	n.deletePods(t)
 	filler := fill(t, n.node.Disk, 0)

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestExamples runs the examples with kubectl alone: rollout, scaling, rollback, a drain,
+// TestExamples checks the examples with kubectl alone: rollout, scaling, rollback, a drain,
 // and deletion.
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -48,12 +48,12 @@ func (c *cluster) waitForImages(app, image string, want int) {
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			if p.DeletionTimestamp != nil {
-				return fmt.Errorf("%s still exists", p.Name)
+				return fmt.Errorf("pod %s is terminating", p.Name)
 			}
 			if p.Spec.Containers[0].Image != image || !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 			}) {
-				return fmt.Errorf("%s has %s and is %s", p.Name, p.Spec.Containers[0].Image, p.Status.Phase)
+				return fmt.Errorf("pod %s has image %s and is %s, want %s and ready", p.Name, p.Spec.Containers[0].Image, p.Status.Phase, image)
 			}
 			n++
 		}
@@ -115,7 +115,7 @@ func testRollback(t *testing.T, c *cluster) {
 		t.Errorf("rollout of an unschedulable pod: got %s, want a failure", r)
 	}
 	if ready := c.mustKubectl("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
-		t.Errorf("during a stuck rollout %s pods are available, want 6", ready)
+		t.Errorf("during the rollout of an unschedulable pod %s pods are available, want 6", ready)
 	}
 	c.mustKubectl("rollout", "undo", "deployment/web", "--to-revision=1")
 	c.mustKubectl("rollout", "undo", "statefulset/store")
@@ -131,7 +131,7 @@ func testDrainExamples(t *testing.T, c *cluster) {
 	c.waitForImages("web", "web:1", 6)
 	for _, p := range c.pods() {
 		if app := p.Labels["app"]; p.Spec.NodeName == "n2" && p.DeletionTimestamp == nil && app != "watcher" && app != "batch" {
-			t.Errorf("%s is on the drained node", p.Name)
+			t.Errorf("pod %s is on the drained node n2, want another node", p.Name)
 		}
 	}
 	c.mustKubectl("uncordon", "n2")

@@ -42,7 +42,7 @@ func TestExplainSuggestions(t *testing.T) {
 	node := func(extraArgs ...string) string {
 		r := c.testHome.run(append([]string{"explain", "node", change.Node, "--kubeconfig", c.kubeconfig}, extraArgs...)...)
 		if r.code != 0 {
-			t.Fatalf("berth explain node: %s", r)
+			t.Fatalf("berth explain node: got %s, want exit code 0", r)
 		}
 		return r.stdout
 	}
@@ -62,7 +62,8 @@ func TestExplainSuggestions(t *testing.T) {
 	}
 }
 
-// TestSchedulerQueueEndpoint requests the queue of a scheduler with an authorized token.
+// TestSchedulerQueueEndpoint checks that berth queue reads the queue of a scheduler with an authorized token, and fails
+// without one.
 func TestSchedulerQueueEndpoint(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestGuardDeployment applies deploy/guard.yaml, reads its thresholds as the guard does,
-// and starts a guard on a machine without a kubelet.
+// TestGuardDeployment checks that deploy/guard.yaml can be applied, that the guard can read its thresholds, and that a
+// guard does not start on a machine without a kubelet.
 func TestGuardDeployment(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -35,7 +35,7 @@ func TestGuardDeployment(t *testing.T) {
 	}
 	args := []string{"agent", "--guard", "--kubeconfig", c.kubeconfig, "--node-name", "n1", "--config", file}
 	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {
-		t.Errorf("next to a kubelet that does not respond: got %s, want exit code 2", r)
+		t.Errorf("with a kubelet that does not respond: got %s, want exit code 2", r)
 	}
 	// No kubelet has created cgroups here.
 	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods does not exist") {

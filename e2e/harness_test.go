@@ -46,7 +46,7 @@ type testHome struct {
 
 func newTestHome(t testing.TB) testHome {
 	h := testHome{t, t.TempDir()}
-	t.Cleanup(func() { // claims of a killed cluster
+	t.Cleanup(func() { // unmount the volumes of a killed cluster
 		points, err := mounts.At(h.dir + "/data/volumes")
 		if err == nil {
 			err = mounts.Unmount(points, true)
@@ -60,7 +60,6 @@ func newTestHome(t testing.TB) testHome {
 
 func (h testHome) path(name string) string { return filepath.Join(h.dir, name) }
 
-// write writes a file and returns its path.
 func (h testHome) write(name, content string) string {
 	h.t.Helper()
 	if err := os.WriteFile(h.path(name), []byte(content), 0o600); err != nil {
@@ -172,7 +171,7 @@ func (h testHome) startIn(wrapper []string, args ...string) *process {
 	return p
 }
 
-// waitForOutput waits until the process has printed the words.
+// waitForOutput waits until the process has printed the words, and returns its output.
 func (p *process) waitForOutput(words string) string {
 	p.t.Helper()
 	eventually(p.t, startTimeout, func() error {
@@ -198,7 +197,7 @@ func (p *process) stop() int {
 	return p.wait()
 }
 
-// wait waits for the end of the process.
+// wait waits for the end of the process and returns its exit code.
 func (p *process) wait() int {
 	p.t.Helper()
 	select {
@@ -217,7 +216,7 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// eventually calls f until it succeeds, and fails with its last error.
+// eventually calls f until it succeeds. It fails the test with f's last error if f does not succeed in time.
 func eventually(t testing.TB, within time.Duration, f func() error) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -269,7 +268,7 @@ func (c *cluster) mustKubectl(args ...string) string {
 	c.t.Helper()
 	r := c.kubectl(args...)
 	if r.code != 0 {
-		c.t.Fatalf("kubectl %s: %s", strings.Join(args, " "), r)
+		c.t.Fatalf("kubectl %s: got %s, want exit code 0", strings.Join(args, " "), r)
 	}
 	return r.stdout
 }
@@ -279,7 +278,7 @@ func (c *cluster) json(v any, args ...string) {
 	c.t.Helper()
 	out := c.mustKubectl(append(args, "-o", "json")...)
 	if err := json.Unmarshal([]byte(out), v); err != nil {
-		c.t.Fatalf("kubectl %s -o json: %v: %s", strings.Join(args, " "), err, out)
+		c.t.Fatalf("parsing the output of kubectl %s -o json: %v: %s", strings.Join(args, " "), err, out)
 	}
 }
 
@@ -308,7 +307,7 @@ func (c *cluster) credential(name string, args ...string) string {
 	c.t.Helper()
 	r := c.testHome.run(append([]string{"credentials", "--data-dir", c.path("data")}, args...)...)
 	if r.code != 0 {
-		c.t.Fatalf("berth credentials %s: %s", strings.Join(args, " "), r)
+		c.t.Fatalf("berth credentials %s: got %s, want exit code 0", strings.Join(args, " "), r)
 	}
 	return c.write(name+".kubeconfig", r.stdout)
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// owner creates an owner without a controller and returns its UID. The garbage collector
+// createOwner creates a ConfigMap as the owner of pods and returns its UID. The garbage collector
 // deletes pods whose owner does not exist.
-func owner(c *cluster, name string) string {
+func createOwner(c *cluster, name string) string {
 	c.mustKubectl("create", "configmap", name)
 	return c.mustKubectl("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
 }
 
-// ownedPod returns a pod of an owner.
 func ownedPod(name, owner, uid, cpu string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -32,6 +31,7 @@ spec:
 ---`, name, owner, uid, cpu)
 }
 
+// hold returns the name and the manifest of a Hold. fields are further fields of its spec.
 func hold(t model.HoldType, owner, uid, node, until, fields string) (name, manifest string) {
 	name = enginecluster.HoldName(uid, node, t)
 	return name, fmt.Sprintf(`
@@ -59,7 +59,7 @@ func TestHolds(t *testing.T) {
 		eventually(t, eventTimeout, func() error {
 			var p corev1.Pod
 			if c.json(&p, "get", "pod", name); p.Spec.NodeName == "" {
-				return fmt.Errorf("pod %s has no node", name)
+				return fmt.Errorf("pod %s has no node, want a binding", name)
 			}
 			return nil
 		})
@@ -77,7 +77,7 @@ func TestHolds(t *testing.T) {
 			return fmt.Errorf("pod %s: got status %+v, want PodScheduled with message %q", name, p.Status, reason)
 		})
 	}
-	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
+	web, db, job, big, other := createOwner(c, "web"), createOwner(c, "db"), createOwner(c, "job"), createOwner(c, "big"), createOwner(c, "other")
 	name, avoid := hold(model.Avoid, "web", web, node, inAnHour, "")
 	c.mustKubectl("apply", "-f", c.write("avoid.yaml", avoid))
 	expectContains(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")

@@ -26,7 +26,7 @@ var hostileArgs = []string{
 	`"-attack=stop,kill,fork,ptrace,write,descriptors", "-attack-size=1Mi"`,
 }
 
-// hostilePod is a pod without capabilities and without a token, in which commands are probed.
+// hostilePod is a pod without capabilities and without a token. Its readiness probe runs a command in it.
 const hostilePod = `---
 apiVersion: v1
 kind: Pod
@@ -54,9 +54,9 @@ spec:
   - {name: main, image: "berth.dev/workload:1", args: ["-listen=:80"]}
 `
 
-// TestHostilePods runs pods on one node that stop, kill, trace and fork processes, fill every
-// writable file, exhaust file descriptors and write long logs and termination messages. The API
-// server responds throughout, commands in another pod run, and the pods can be deleted.
+// TestHostilePods checks that the API server responds, that commands in another pod run and that pods
+// can be deleted while pods on the node are hostile. They stop, kill, trace and fork processes, fill
+// every writable file, exhaust file descriptors and write long logs and termination messages.
 func TestHostilePods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
@@ -79,7 +79,7 @@ func TestHostilePods(t *testing.T) {
 	c := h.up("--real-node", "--runtime", "embedded", "--config", h.write("hostile.yaml", hostileConfig))
 	c.mustKubectl("apply", "-f", h.write("normal.yaml", normalPod))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=180s")
-	slowest := c.watchLive(limit)
+	slowest := c.watchLivez(limit)
 
 	var manifests strings.Builder
 	for i := range pods {
@@ -97,7 +97,7 @@ func TestHostilePods(t *testing.T) {
 	c.mustKubectl("delete", "pod", "-l", "app=hostile", "--timeout=240s")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=180s")
 	c.mustKubectl("delete", "pod", "normal", "--timeout=180s")
-	t.Logf("soak: slowest answer of /livez with %d hostile pods: %v", pods, slowest())
+	t.Logf("soak: slowest response of /livez with %d hostile pods: %v", pods, slowest())
 }
 
 // interruptedExec runs a command in a pod that may not respond. It kills kubectl after two seconds.
@@ -112,14 +112,14 @@ func (c *cluster) interruptedExec(pod string, command ...string) {
 	_ = cmd.Wait() // the result depends on when the pod stops the command
 }
 
-// watchLive requests /livez until the test ends, and fails the test if a response takes longer than
+// watchLivez requests /livez until the test ends, and fails the test if a response takes longer than
 // limit. It returns a function that returns the longest time so far.
-func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) {
+func (c *cluster) watchLivez(limit time.Duration) (slowest func() time.Duration) {
 	client, err := kubernetes.NewForConfig(c.config())
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	const timeout = 30 * time.Second // of a server that does not answer at all
+	const timeout = 30 * time.Second // for a server that does not respond
 	ctx, cancel := context.WithCancel(context.Background())
 	begin := time.Now()
 	var longest atomic.Int64
@@ -148,7 +148,7 @@ func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) 
 	c.t.Cleanup(func() {
 		cancel()
 		if <-ended; len(slow) > 0 {
-			c.t.Errorf("%d answers of /livez failed or took longer than %v:\n%s", len(slow), limit, strings.Join(slow, "\n"))
+			c.t.Errorf("%d requests of /livez failed or took longer than %v:\n%s", len(slow), limit, strings.Join(slow, "\n"))
 		}
 	})
 	return func() time.Duration { return time.Duration(longest.Load()) }

@@ -12,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSoakIdleCost measures the cost of an agent with 100 idle pods: at most 2 % of a
-// core, and 60 MiB of resident memory including mapped pages of its file, as the maximum
-// over a minute.
+// TestSoakIdleCost checks that an agent with 100 idle pods uses at most 2 % of a core and 60 MiB of
+// resident memory in one minute. The memory includes mapped pages of the agent's executable file.
 func TestSoakIdleCost(t *testing.T) {
 	const pods, measured = 100, time.Minute
 	if os.Getenv("BERTH_SOAK") == "" {
@@ -33,19 +32,19 @@ func TestSoakIdleCost(t *testing.T) {
 		}
 		return err
 	})
-	time.Sleep(70 * time.Second) // until the agent is idle; it releases pages of its file each minute
+	time.Sleep(70 * time.Second) // until the agent is idle; it releases pages of its executable file each minute
 	pid := k.agent.cmd.Process.Pid
 	before := cpuTime(t, pid)
 	var private, file int64
 	for end := time.Now().Add(measured); time.Now().Before(end); time.Sleep(5 * time.Second) {
-		if o, f := resident(t, pid); o+f > private+file {
-			private, file = o, f
+		if p, f := resident(t, pid); p+f > private+file {
+			private, file = p, f
 		}
 	}
 	share := float64(cpuTime(t, pid)-before) / float64(measured) * 100
 	fmt.Printf("soak: an agent with %d idle pods takes %.2f %% of a core, %d MiB private and %d MiB of its file\n", pods, share, private>>20, file>>20)
 	if share > 2 || private+file > 60<<20 {
-		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, (private+file)>>20)
+		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, want at most 2 %% and 60 MiB", pods, share, (private+file)>>20)
 	}
 	k.deletePods(t)
 }

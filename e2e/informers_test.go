@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// TestInformersSync checks that the informers of a standard client for every stored kind
-// fill and receive updates, typed with protobuf and metadata-only.
+// TestInformersSync checks that client-go's informers sync for every stored kind, typed with protobuf
+// and metadata-only, and that the typed informer of ConfigMaps receives an object created later.
 func TestInformersSync(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -61,14 +61,14 @@ func TestInformersSync(t *testing.T) {
 	untyped.Start(ctx.Done())
 	for gvr, hasSynced := range synced {
 		if !cache.WaitForCacheSync(ctx.Done(), hasSynced...) {
-			t.Errorf("%s: its informers do not sync", gvr)
+			t.Errorf("%s: informers did not sync within 2 minutes", gvr)
 		}
 	}
 	if stored < 35 {
 		t.Errorf("the table has %d stored kinds, want at least 35", stored)
 	}
-	want := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Data: map[string]string{"a": "b"}}
-	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, want, metav1.CreateOptions{}); err != nil {
+	late := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Data: map[string]string{"a": "b"}}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, late, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, eventTimeout, func() error {

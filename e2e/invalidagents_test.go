@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestInvalidAgents starts agents and nodes with invalid flags and files. Each command exits
-// immediately with a message that names the error and the valid values.
+// TestInvalidAgents checks that `berth agent` and `berth up` with invalid flags and files exit with
+// code 1 and a message that names the error and the valid values.
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -19,7 +19,7 @@ func TestInvalidAgents(t *testing.T) {
 	}
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
-	// The socket replaces a container runtime. No agent calls it, because each one fails before.
+	// The socket replaces a container runtime. No agent calls it, because each one exits before.
 	dir, err := os.MkdirTemp("/tmp", "bt")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestInvalidAgents(t *testing.T) {
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {
-					t.Errorf("output lacks %q: %s", w, r)
+					t.Errorf("got %s, want a message with %q", r, w)
 				}
 			}
 		})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestInvalidInputs runs the displacement commands with invalid values, also in the files and
-// objects that they use. Each exits with the right code and a message that names the error.
+// TestInvalidInputs checks that the displacement commands exit with code 1 and a message that names
+// the error if a flag, an argument, a file or an object is invalid.
 func TestInvalidInputs(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -68,19 +68,19 @@ func TestInvalidInputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)
 			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
-				t.Errorf("want code 1 and a message; %s", r)
+				t.Errorf("got %s, want exit code 1 and a message", r)
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {
-					t.Errorf("output lacks %q: %s", w, r)
+					t.Errorf("got %s, want a message with %q", r, w)
 				}
 			}
 		})
 	}
 }
 
-// workload returns a workload with one container, with additional fields before its
-// template.
-func workload(version, kind, spec string) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: w}\nspec: {%stemplate: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: x}]}}}\n", version, kind, spec)
+// workload returns a workload with one container. fields are additional fields of its spec, each with a
+// comma after it.
+func workload(version, kind, fields string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: w}\nspec: {%stemplate: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: x}]}}}\n", version, kind, fields)
 }

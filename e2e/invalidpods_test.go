@@ -11,26 +11,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// invalidPod is an invalid pod and the error that the API shows. The fields spec and container
-// are in flow style. reasons and words are the reason and parts of the message.
+// invalidPod is an invalid pod and the error that the API shows.
 type invalidPod struct {
-	spec, container string
-	where           string // waiting, terminated, failed, unscheduled, or event
-	reasons         string // allowed values, separated by spaces
-	words           []string
+	spec, container string   // fields of the pod's spec and of its container, in YAML flow style
+	where           string   // place of the error: waiting, terminated, failed, unscheduled, event or any
+	reasons         string   // accepted reasons, separated by spaces
+	words           []string // parts of the message
 }
 
 // onNode places a pod without the scheduler.
 const onNode = "nodeName: v1, "
 
-func volumeOf(source string) (spec, container string) {
+// volumeWith returns the fields of a pod with a volume of the source: those of its spec and those of its container.
+func volumeWith(source string) (spec, container string) {
 	return "volumes: [{name: v, " + source + "}], ", `volumeMounts: [{name: v, mountPath: /v}]`
 }
 
-// invalidPods returns the invalid pods by name.
 func invalidPods() map[string]invalidPod {
 	mounting := func(source string, words ...string) invalidPod {
-		spec, container := volumeOf(source)
+		spec, container := volumeWith(source)
 		return invalidPod{spec, container, "event", "FailedMount", append([]string{`MountVolume.SetUp failed for volume "v" : `}, words...)}
 	}
 	mount := mounting("configMap: {name: existing}")
@@ -65,7 +64,7 @@ func invalidPods() map[string]invalidPod {
 	}
 }
 
-// createInvalidPods creates the invalid pods and a valid one on a node.
+// createInvalidPods creates the invalid pods and a valid pod named good. It returns the invalid pods by name.
 func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 	c.t.Helper()
 	c.mustKubectl("create", "configmap", "existing", "--from-literal=a=1")
@@ -83,8 +82,8 @@ func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 	return pods
 }
 
-// checkInvalidPods checks that each invalid pod is reported as the kubelet does, and that
-// the valid one runs.
+// checkInvalidPods checks that the error of each invalid pod is reported as the kubelet reports it, and
+// that the valid pod runs. It deletes all of them.
 func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]invalidPod) {
 	names := slices.Collect(maps.Keys(pods))
 	eventually(t, eventTimeout, func() error {
@@ -103,7 +102,7 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 			delete(pods, p.Name)
 		}
 		if len(pods) > len(errs) {
-			errs = append(errs, fmt.Errorf("%d pods are deleted", len(pods)-len(errs)))
+			errs = append(errs, fmt.Errorf("%d pods do not exist", len(pods)-len(errs)))
 		}
 		return errors.Join(errs...)
 	})

@@ -21,15 +21,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A round of the kill loop creates numPods pods. They fill the nodes completely, so that a lost or
-// duplicate binding is detected.
+// Each round of TestKill creates numPods pods. They fill the killNodes nodes completely, so that a lost
+// or duplicate binding is detected.
 const (
 	numPods   = 2000
 	killNodes = 20
 )
 
-// TestKill kills `berth up` while pods arrive, at a different point in each round, and
-// starts it again.
+// TestKill checks that no pod is lost or bound twice when `berth up` is killed while pods are created
+// and then restarted. The kill is at a different point in each round.
 func TestKill(t *testing.T) {
 	rounds := 2
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -46,6 +46,7 @@ func TestKill(t *testing.T) {
 	fmt.Printf("soak: kill -9 while %d pods arrive: %d rounds, no pod lost or bound twice, no node over capacity\n", numPods, rounds)
 }
 
+// testKillRound kills the server after the given number of pods and checks the pods after a restart.
 func testKillRound(t *testing.T, after int) {
 	h := newTestHome(t)
 	address := testkit.FreeAddress(t)
@@ -78,7 +79,7 @@ func testKillRound(t *testing.T, after int) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if len(a.bound) != numPods || len(a.running) != numPods {
-			return fmt.Errorf("%d of %d pods are bound, %d have run", len(a.bound), numPods, len(a.running))
+			return fmt.Errorf("got %d bound and %d running pods, want %d", len(a.bound), len(a.running), numPods)
 		}
 		return nil
 	})
@@ -89,7 +90,7 @@ func testKillRound(t *testing.T, after int) {
 	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, numPods)
 }
 
-// protobuf returns a fast client with its own connection.
+// protobuf returns a client that uses protobuf, with a separate connection.
 func (c *cluster) protobuf() kubernetes.Interface {
 	c.t.Helper()
 	config := c.config()
@@ -108,17 +109,18 @@ type acknowledgedPods struct {
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
 	running      map[types.UID]bool
-	rebound      []string
+	rebound      []string // descriptions of changed bindings
 }
 
+// counts returns the number of acknowledged pods and the number of bound pods.
 func (a *acknowledgedPods) counts() (acknowledged, bound int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.acknowledged), len(a.bound)
 }
 
-// createAll creates all pods that are not yet acknowledged, until the server does not respond. After
-// want pods it closes reached, if not nil.
+// createAll creates all pods that are not yet acknowledged, until the server does not respond. It closes
+// reached, if not nil, after want pods or when it returns.
 func (a *acknowledgedPods) createAll(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
 	work := make(chan string, numPods)
 	for i := range numPods {
@@ -179,7 +181,7 @@ func newArrivingPod(name string) *corev1.Pod {
 	}}}}
 }
 
-// watch records bindings, and those that change.
+// watch records bindings, changes of bindings, and running pods.
 func (a *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -224,15 +226,15 @@ func (a *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Inte
 	defer a.mu.Unlock()
 	for name, uid := range a.acknowledged {
 		if _, ok := existing[uid]; !ok {
-			t.Errorf("pod %s was acknowledged as %s and is lost", name, uid)
+			t.Errorf("pod %s with UID %s was acknowledged, but does not exist, want it stored", name, uid)
 		}
 	}
 	for uid, node := range a.bound {
 		if existing[uid] != node {
-			t.Errorf("pod %s was bound to %s, now to %q", uid, node, existing[uid])
+			t.Errorf("pod %s is bound to %q, want %s as observed before", uid, existing[uid], node)
 		}
 	}
-	for _, fault := range a.rebound {
-		t.Error(fault)
+	for _, message := range a.rebound {
+		t.Error(message)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// kubectlComponentStatuses checks the health of the components of berth up.
+// kubectlComponentStatuses checks the health that `kubectl get cs` shows for the components of `berth up`.
 func kubectlComponentStatuses(t *testing.T, c *cluster) {
 	r := c.kubectl("get", "cs")
 	expectColumns(t, r.stdout, "NAME STATUS MESSAGE ERROR")
@@ -27,7 +27,7 @@ func kubectlComponentStatuses(t *testing.T, c *cluster) {
 	expectContains(t, r.stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+")
 }
 
-// labeledConfigMaps returns a manifest of labeled ConfigMaps.
+// labeledConfigMaps returns manifests of ConfigMaps with the label set.
 func labeledConfigMaps(label string, names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -36,7 +36,8 @@ func labeledConfigMaps(label string, names ...string) string {
 	return b.String()
 }
 
-// kubectlPrune prunes objects that a manifest no longer has, by label and allowlist, and with an ApplySet.
+// kubectlPrune checks that apply prunes objects that a manifest no longer has, by label and allowlist, and
+// with an ApplySet.
 func kubectlPrune(t *testing.T, c *cluster) {
 	c.mustKubectl("apply", "-f", c.write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: by-label, labels: {set: label}}\n"))
 	byLabel := []string{"apply", "--prune", "-l", "set=label", "--prune-allowlist=core/v1/ConfigMap", "-f"}
@@ -47,13 +48,13 @@ func kubectlPrune(t *testing.T, c *cluster) {
 		t.Errorf("after pruning by label: got %q, want label-1 and by-label", remaining)
 	}
 
-	apply := func(file string) result {
+	applySet := func(file string) result {
 		return c.testHome.runWith([]string{"KUBECTL_APPLYSET=true"}, "kubectl", "--kubeconfig", c.kubeconfig, "apply", "--prune", "--applyset=pruned-set", "--namespace=default", "-f", file)
 	}
-	if r := apply(c.write("set.yaml", labeledConfigMaps("set", "set-1", "set-2"))); r.code != 0 {
-		t.Fatalf("apply with an ApplySet: %s", r)
+	if r := applySet(c.write("set.yaml", labeledConfigMaps("set", "set-1", "set-2"))); r.code != 0 {
+		t.Fatalf("apply with an ApplySet: got %s, want exit code 0", r)
 	}
-	r := apply(c.write("set.yaml", labeledConfigMaps("set", "set-1")))
+	r := applySet(c.write("set.yaml", labeledConfigMaps("set", "set-1")))
 	expectContains(t, r.stdout, "configmap/set-2 pruned")
 	if remaining := c.mustKubectl("get", "configmaps", "-l", "set=set", "-o", "name"); remaining != "configmap/set-1\n" {
 		t.Errorf("after pruning an ApplySet: got %q, want set-1", remaining)
@@ -61,7 +62,8 @@ func kubectlPrune(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("get", "secret", "pruned-set", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
 }
 
-// kubectlCertificate approves one request, whose certificate authenticates its user, and denies another.
+// kubectlCertificate checks that the certificate of an approved request authenticates its user, and that a
+// request can be denied.
 func kubectlCertificate(t *testing.T, c *cluster) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -98,6 +100,6 @@ func kubectlCertificate(t *testing.T, c *cluster) {
 	r := c.testHome.run("kubectl", "--kubeconfig", "/dev/null", "--server", c.config().Host, "--certificate-authority", authority,
 		"--client-certificate", certificate, "--client-key", privateKey, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}")
 	if r.code != 0 || r.stdout != "anna" {
-		t.Errorf("whoami with the certificate: %s", r)
+		t.Errorf("whoami with the certificate: got %s, want anna", r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestKubectl runs common commands.
+// TestKubectl checks common kubectl commands against `berth up`.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -20,18 +20,18 @@ func TestKubectl(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
-		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "component statuses": kubectlComponentStatuses, "prune": kubectlPrune, "certificate": kubectlCertificate, "missing objects": kubectlUnsupported, "delete": kubectlDelete,
+		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "component statuses": kubectlComponentStatuses, "prune": kubectlPrune, "certificate": kubectlCertificate, "errors": kubectlErrors, "delete": kubectlDelete,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, &cluster{testHome{t, c.dir}, c.proc, c.kubeconfig}) })
 	}
 }
 
-// expectContains checks that a text contains all words.
+// expectContains checks that the text contains each of the words.
 func expectContains(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Errorf("no %q in: %s", w, text)
+			t.Errorf("got %s, want text with %q", text, w)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func expectColumns(t *testing.T, table, want string) {
 	t.Helper()
 	head, _, _ := strings.Cut(table, "\n")
 	if got := strings.Join(strings.Fields(head), " "); got != want {
-		t.Errorf("columns %q, want %q", got, want)
+		t.Errorf("got columns %q, want %q", got, want)
 	}
 }
 
@@ -59,12 +59,12 @@ func kubectlGet(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
 	expectContains(t, c.mustKubectl("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
 	if r := c.kubectl("get", "pods", "-l", "app=none"); r.code != 0 || !strings.Contains(r.stderr, "No resources found") {
-		t.Errorf("get without arguments: %s", r)
+		t.Errorf("get with a selector that matches no pod: got %s, want \"No resources found\"", r)
 	}
 	// kubectl get prints every kind that can be listed.
 	all := strings.Fields(c.mustKubectl("api-resources", "--verbs=list", "-o", "name"))
 	if len(all) < 35 {
-		t.Errorf("only %d kinds can be listed: %v", len(all), all)
+		t.Errorf("got %d kinds that can be listed, want at least 35: %v", len(all), all)
 	}
 	expectContains(t, c.mustKubectl("get", strings.Join(all, ","), "-A"), "pod/web", "node/n1", "clusterrole.rbac.authorization.k8s.io/cluster-admin", "service/kubernetes", "priorityclass.scheduling.k8s.io/system-node-critical")
 }
@@ -86,7 +86,7 @@ func kubectlApply(t *testing.T, c *cluster) {
 	r := c.kubectl("apply", "-f", file)
 	expectContains(t, r.stdout, "deployment.apps/site created")
 	if r.stderr != "" {
-		t.Errorf("apply of a deployment warns: %s", r.stderr)
+		t.Errorf("apply of a valid Deployment: got stderr %q, want none", r.stderr)
 	}
 	expectContains(t, c.mustKubectl("apply", "-f", file), "unchanged")
 	c.write("apply.yaml", deployment("site", 2, "site:2"))
@@ -95,10 +95,10 @@ func kubectlApply(t *testing.T, c *cluster) {
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "site")
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.Containers[0].Image != "site:2" || d.Generation != 2 {
-		t.Errorf("after apply: %d replicas of %s, generation %d", *d.Spec.Replicas, d.Spec.Template.Spec.Containers[0].Image, d.Generation)
+		t.Errorf("after apply: got %d replicas of %s, generation %d, want 2 of site:2, generation 2", *d.Spec.Replicas, d.Spec.Template.Spec.Containers[0].Image, d.Generation)
 	}
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(deployment("site", 2, "site:2"), "replicas", "replica", 1))); r.code != 1 || !strings.Contains(r.stderr, `unknown field "spec.replica"`) {
-		t.Errorf("apply of an unknown field: %s", r)
+		t.Errorf("apply of an unknown field: got %s, want exit code 1 and an error that names spec.replica", r)
 	}
 	c.mustKubectl("rollout", "status", "deployment/site") // a status update in between would be a conflict
 	expectContains(t, c.mustKubectl("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
@@ -131,12 +131,12 @@ func kubectlDiff(t *testing.T, c *cluster) {
 	file := c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: old}\n")
 	c.mustKubectl("apply", "-f", file)
 	if r := diff(file); r.code != 0 || r.stdout != "" {
-		t.Errorf("diff without changes: %s", r)
+		t.Errorf("diff without changes: got %s, want exit code 0 without output", r)
 	}
 	c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: new}\n")
 	r := diff(file)
 	if r.code != 1 {
-		t.Errorf("diff with changes exits with code %d: %s", r.code, r)
+		t.Errorf("diff with changes: got %s, want exit code 1", r)
 	}
 	expectContains(t, r.stdout, "-  a: old", "+  a: new")
 }
@@ -152,10 +152,10 @@ func kubectlPatch(t *testing.T, c *cluster) {
 	var p corev1.Pod
 	c.json(&p, "get", "pod", "patched")
 	if p.Labels["json"] != "1" || p.Labels["merge"] != "1" || len(p.Spec.Containers) != 1 || p.Spec.Containers[0].Image != "x:2" {
-		t.Errorf("after three patches: labels %v, containers %v", p.Labels, p.Spec.Containers)
+		t.Errorf("after three patches: got labels %v and containers %v, want labels json and merge and image x:2", p.Labels, p.Spec.Containers)
 	}
 	if r := c.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", `{"status":{"capacity":{"example.com/boat":"3"}}}`); r.code != 0 {
-		t.Error(r)
+		t.Errorf("patch of a node status: got %s, want exit code 0", r)
 	}
 	expectContains(t, c.mustKubectl("get", "node", "n1", "-o", "jsonpath={.status.capacity}"), `"example.com/boat":"3"`)
 }
@@ -163,7 +163,7 @@ func kubectlPatch(t *testing.T, c *cluster) {
 func kubectlLabel(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("label", "node", "n1", "disk=ssd"), "labeled")
 	if r := c.kubectl("label", "node", "n1", "disk=hdd"); r.code != 1 || !strings.Contains(r.stderr, "--overwrite is false") {
-		t.Errorf("label that exists: got %s, want exit code 1", r)
+		t.Errorf("label that exists: got %s, want exit code 1 and \"--overwrite is false\"", r)
 	}
 	c.mustKubectl("label", "node", "n1", "disk=hdd", "--overwrite")
 	expectContains(t, c.mustKubectl("get", "nodes", "-L", "disk"), "DISK", "hdd")
@@ -185,7 +185,7 @@ func kubectlTaint(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
 	eventually(t, eventTimeout, func() error {
 		if taints := c.mustKubectl("get", "node", "n2", "-o", "jsonpath={.spec.taints}"); taints != "" {
-			return fmt.Errorf("n2 still has %s", taints)
+			return fmt.Errorf("n2 has taints %s, want none", taints)
 		}
 		return nil
 	})
@@ -196,12 +196,12 @@ func kubectlScale(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("scale", "deployment", "scaled", "--replicas=3"), "scaled")
 	expectContains(t, c.mustKubectl("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}"), "3")
 	if r := c.kubectl("scale", "deployment", "scaled", "--current-replicas=7", "--replicas=1"); r.code != 1 || !strings.Contains(r.stderr, "3") {
-		t.Errorf("scale with a wrong precondition: %s", r)
+		t.Errorf("scale from 7 replicas: got %s, want exit code 1 and an error that names 3 replicas", r)
 	}
 	c.mustKubectl("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
 	c.mustKubectl("rollout", "status", "deployment/scaled", "--timeout=180s")
 	if r := c.kubectl("wait", "--for=condition=ReplicaFailure", "deployment/scaled", "--timeout=0"); r.code != 1 {
-		t.Errorf("wait for a missing object: %s", r)
+		t.Errorf("wait for a condition that is not true: got %s, want exit code 1", r)
 	}
 }
 
@@ -211,7 +211,7 @@ func kubectlExplain(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("version"), "Client Version: v1.37", "Server Version: v1.37")
 	expectContains(t, c.mustKubectl("version", "-o", "json"), `"minor": "37"`, `"kustomizeVersion": "v5.`)
 	if r := c.testHome.run("kubectl", "version", "--client"); r.code != 0 || !strings.Contains(r.stdout, "Client Version: v1.37") {
-		t.Errorf("version without a cluster: %s", r)
+		t.Errorf("version without a cluster: got %s, want client version v1.37", r)
 	}
 	expectContains(t, c.mustKubectl("api-versions"), "apps/v1", "v1", "rbac.authorization.k8s.io/v1")
 	expectContains(t, c.mustKubectl("cluster-info"), "is running at", "https://127.0.0.1")
@@ -222,12 +222,12 @@ func kubectlExplain(t *testing.T, c *cluster) {
 func kubectlAuth(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("auth", "can-i", "create", "pods"), "yes")
 	if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 1 || !strings.HasPrefix(r.stdout, "no") {
-		t.Errorf("auth can-i without permission: %s", r)
+		t.Errorf("auth can-i without permission: got %s, want exit code 1 and no", r)
 	}
 	c.mustKubectl("create", "rolebinding", "someone", "--clusterrole=edit", "--user=someone")
 	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 0 {
-			return fmt.Errorf("after the binding: %s", r)
+			return fmt.Errorf("auth can-i with a role binding: got %s, want exit code 0", r)
 		}
 		return nil
 	})
@@ -235,12 +235,12 @@ func kubectlAuth(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("auth", "whoami"), "kubernetes-admin", "system:masters")
 	token := strings.TrimSpace(c.mustKubectl("create", "token", "default"))
 	if strings.Count(token, ".") != 2 {
-		t.Errorf("no token: %s", token)
+		t.Errorf("create token: got %q, want a token with three parts", token)
 	}
 	r := c.testHome.run("kubectl", "--kubeconfig", c.write("token.kubeconfig", strings.NewReplacer("https://127.0.0.1:1", c.config().Host, "token: t", "token: "+token,
 		"{server:", "{insecure-skip-tls-verify: true, server:").Replace(fakeKubeconfig)), "auth", "whoami")
 	if r.code != 0 {
-		t.Error(r)
+		t.Errorf("whoami with a token: got %s, want exit code 0", r)
 	}
 	expectContains(t, r.stdout, "system:serviceaccount:default:default")
 }
@@ -253,24 +253,25 @@ func kubectlTop(t *testing.T, c *cluster) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/greedy", "--timeout=180s")
 	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("top", "pod", "greedy", "--containers", "--no-headers"); strings.Join(strings.Fields(r.stdout), " ") != "greedy greedy 250m 64Mi" {
-			return fmt.Errorf("top of a pod: %s", r)
+			return fmt.Errorf("top pod: got %s, want 250m and 64Mi", r)
 		}
 		return nil
 	})
 	expectContains(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
 	expectContains(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
 	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `is simulated: it has no logs`) {
-		t.Errorf("logs of a simulated pod: %s", r)
+		t.Errorf("logs of a simulated pod: got %s, want exit code 1 and \"is simulated: it has no logs\"", r)
 	}
 	c.mustKubectl("delete", "pod", "greedy")
 }
 
-// kubectlUnsupported checks that unsupported commands fail at once with a clear message.
-func kubectlUnsupported(t *testing.T, c *cluster) {
+// kubectlErrors checks that commands for missing objects and unsupported commands exit with code 1 and an
+// error.
+func kubectlErrors(t *testing.T, c *cluster) {
 	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "unknownkinds"}, {"get", "pod", "missing"}, {"unknown"}} {
 		r := c.kubectl(args...)
 		if r.code != 1 || r.stdout != "" || !strings.HasPrefix(strings.ToLower(r.stderr), "error") {
-			t.Errorf("kubectl %v: %s", args, r)
+			t.Errorf("kubectl %v: got %s, want exit code 1 and an error", args, r)
 		}
 	}
 }

@@ -29,10 +29,10 @@ type nodeMachine struct {
 	pool     *virtualnode.Pool
 	registry *oci.Registry
 	image    string       // of the workload program and a shell
-	numNodes atomic.Int32 // number of nodes
+	numNodes atomic.Int32 // created so far
 }
 
-// realNode is one of these nodes. Its pods are in a namespace with its name.
+// realNode is a node of a nodeMachine. Its pods are in a namespace with its name.
 type realNode struct {
 	*cluster
 	name      string
@@ -128,8 +128,8 @@ func (n *realNode) startAgent(t *testing.T) {
 	n.agent.waitForOutput("Agent of node " + n.name)
 }
 
-// createPod creates a pod on the node, without the scheduler. The function change may be
-// nil.
+// createPod creates a pod on the node, without the scheduler. If change is not nil, it modifies the pod
+// before. args are the arguments of the container.
 func (n *realNode) createPod(t *testing.T, name string, change func(*corev1.PodSpec, *corev1.Container), args ...string) {
 	t.Helper()
 	pod := &corev1.Pod{
@@ -145,7 +145,6 @@ func (n *realNode) createPod(t *testing.T, name string, change func(*corev1.PodS
 	}
 }
 
-// pods returns the pods of the node.
 func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -154,7 +153,7 @@ func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// waitForPhase waits until a pod has the phase and the reason.
+// waitForPhase waits until a pod has the phase and the reason, and returns the pod.
 func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
@@ -183,7 +182,7 @@ func (n *realNode) waitForCondition(t *testing.T, kind corev1.NodeConditionType,
 				return nil
 			}
 		}
-		return fmt.Errorf("conditions %+v, want %s %s", node.Status.Conditions, kind, want)
+		return fmt.Errorf("node has conditions %+v, want %s %s", node.Status.Conditions, kind, want)
 	})
 }
 
@@ -196,7 +195,7 @@ func (n *realNode) deletePods(t *testing.T) {
 	eventually(t, 2*eventTimeout, func() error { return n.leftovers(t.Context()) })
 }
 
-// usage returns a function that reads the memory usage of the node.
+// usage returns a function that reads the memory usage of the node, and its memory capacity, in bytes.
 func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int64) {
 	t.Helper()
 	host, err := cgroup.Detect()

@@ -32,7 +32,7 @@ func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	h := &networkHosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: freeNetwork(t, pid)}
 	t.Cleanup(func() {
 		for i := range n {
-			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // removes its end of the link, too
+			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // removes both ends of the link
 		}
 		h.ip("link", "delete", h.bridge)
 	})
@@ -65,7 +65,7 @@ func freeNetwork(t testing.TB, first int) string {
 			return network
 		}
 	}
-	t.Fatal("no network is free in 198.18.0.0/15")
+	t.Fatal("no network is free in 198.18.0.0/15, want one")
 	return ""
 }
 

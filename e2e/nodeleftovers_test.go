@@ -25,7 +25,7 @@ func (n *realNode) embeddedRuntimePath(parts ...string) string {
 	return filepath.Join(append([]string{n.node.Disk, "agent", "runtime"}, parts...)...)
 }
 
-// running counts the running containers of each pod.
+// running returns the number of running containers of each pod by name.
 func (n *realNode) running(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
 	if n.daemon != nil {
@@ -90,7 +90,7 @@ func (n *realNode) leftovers(ctx context.Context) error {
 			continue
 		}
 		if strings.HasPrefix(point, n.node.Disk+"/") || strings.HasPrefix(point, n.node.RunDir+"/") {
-			errs = append(errs, fmt.Errorf("mounted: %s", point))
+			errs = append(errs, fmt.Errorf("mount %s", point))
 		}
 	}
 	return errors.Join(append(errs, err)...)
@@ -101,9 +101,9 @@ func (n *realNode) leftovers(ctx context.Context) error {
 func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	if n.daemon != nil {
 		sandboxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
-		containers, err2 := n.daemon.Service().ListContainers(ctx, nil)
-		if len(sandboxes)+len(containers) > 0 || err != nil || err2 != nil {
-			return fmt.Errorf("%d sandboxes, %d containers: %v %v", len(sandboxes), len(containers), err, err2)
+		containers, containersErr := n.daemon.Service().ListContainers(ctx, nil)
+		if len(sandboxes)+len(containers) > 0 || err != nil || containersErr != nil {
+			return fmt.Errorf("%d sandboxes, %d containers: %v %v", len(sandboxes), len(containers), err, containersErr)
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// lossGrace is the grace period of nodes in this test. Agents renew every second; on a
+// lossGrace is gracePeriodSeconds of lossConfig. Agents renew every second; on a
 // loaded machine they can be late by several seconds.
 const lossGrace = 12 * time.Second
 
@@ -46,8 +46,8 @@ spec:
 `, name, node, tolerationSeconds)
 }
 
-// TestNodeLoss stops agents with SIGSTOP. Their nodes become unknown and are tainted. Pods are
-// evicted after their toleration periods, and none when all nodes are lost.
+// TestNodeLoss checks that the nodes of agents stopped with SIGSTOP become Unknown and are tainted. Pods
+// are evicted after their toleration periods, but no pod is evicted if all nodes are lost.
 func TestNodeLoss(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -99,7 +99,7 @@ func TestNodeLoss(t *testing.T) {
 	c.waitForReadiness(map[string]bool{"after-3000s": true, "tolerant": true, "other-node": true})
 }
 
-// waitForNode waits until a node has the Ready condition and the taints.
+// waitForNode waits until the Ready condition of a node has the status and the node has exactly the taints.
 func (c *cluster) waitForNode(name string, ready corev1.ConditionStatus, taints ...string) {
 	c.t.Helper()
 	client := c.client()
@@ -129,8 +129,8 @@ func readyOf(n *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// checkLossTiming checks that a1 was marked not earlier than the grace period after its
-// last renewal, and that `berth zones` shows it.
+// checkLossTiming checks that a1 became NotReady no earlier than the grace period after its last renewal,
+// and that `berth zones` lists it as the only unready node.
 func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	t.Helper()
 	lease, err := c.client().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "a1", metav1.GetOptions{})
@@ -141,18 +141,17 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	c.json(&n, "get", "node", "a1")
 	delay := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
 	if delay < lossGrace-time.Second { // times of conditions have whole seconds
-		t.Errorf("NotReady %s after the last renewal, before the grace period of %s", delay, lossGrace)
+		t.Errorf("a1 is NotReady %s after the last renewal, want at least the grace period of %s", delay, lossGrace)
 	}
 	t.Logf("NotReady %.1f s after the last renewal; the grace period is %s", delay.Seconds(), lossGrace)
 	r := c.testHome.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
 	var zones explain.Zones
 	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].UnreadyNodes) != 1 || zones.Zones[0].UnreadyNodes[0].Tainted.IsZero() || zones.Zones[0].UnreadyNodes[0].Name != "a1" {
-		t.Errorf("berth zones: %v, %s", err, r)
+		t.Errorf("berth zones: got error %v and %s, want one zone with the tainted node a1", err, r)
 	}
 }
 
-// waitForTaintEvictions waits until the pods are being deleted because of a taint, and
-// checks that no others are.
+// waitForTaintEvictions waits until exactly the pods with these names are terminating, because of a taint.
 func (c *cluster) waitForTaintEvictions(names ...string) {
 	c.t.Helper()
 	client := c.client()
@@ -168,20 +167,20 @@ func (c *cluster) waitForTaintEvictions(names ...string) {
 			}
 			for _, cond := range p.Status.Conditions {
 				if cond.Type == corev1.DisruptionTarget && cond.Reason != "DeletionByTaintManager" {
-					c.t.Fatalf("pod %s: %+v", p.Name, cond)
+					c.t.Fatalf("pod %s: got condition %+v, want reason DeletionByTaintManager", p.Name, cond)
 				}
 			}
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, names) {
-			return fmt.Errorf("terminating are %v, want %v", got, names)
+			return fmt.Errorf("got terminating pods %v, want %v", got, names)
 		}
 		return nil
 	})
 }
 
-// waitForReadiness waits until exactly these pods exist, ready or not, and none of them is being
-// deleted.
+// waitForReadiness waits until each pod that is not terminating is in want and has the readiness given
+// there.
 func (c *cluster) waitForReadiness(want map[string]bool) {
 	c.t.Helper()
 	client := c.client()

@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestRealNodes tests resource pressure on real nodes, and kills of their agents, with the embedded
-// runtime and containerd. make test-v2 runs it on cgroup v2, and only make soak tests the pressure
-// with containerd.
+// TestRealNodes tests node pressure on real nodes, and kills of their agents, with the embedded runtime
+// and with containerd. make test-v2 runs it on cgroup v2 without containerd. Only make soak tests node
+// pressure with containerd.
 func TestRealNodes(t *testing.T) {
 	t.Parallel()
 	skipIfMissing(t, true)
@@ -65,8 +65,9 @@ type constrainedNode struct {
 	evicted   int      // pods evicted so far
 }
 
-// testNodePressure lets a node run out of memory, processes, inodes and bytes, one after
-// the other. Each time only the pod that used the resource is evicted, and the node recovers.
+// testNodePressure tests a node that runs out of memory, processes, inodes and bytes, one after the
+// other. Each time only the pod that used the resource is evicted, or unused images are removed, and the
+// node recovers.
 func (m *nodeMachine) testNodePressure(t *testing.T, useEmbedded bool) {
 	skipIfMissing(t, useEmbedded)
 	name := map[bool]string{true: "constrained", false: "constrained-cri"}[useEmbedded]
@@ -88,11 +89,11 @@ func (m *nodeMachine) testNodePressure(t *testing.T, useEmbedded bool) {
 	}
 	n.deletePods(t)
 	if code := n.agent.stop(); code != 0 {
-		t.Errorf("exit code %d of the agent, want 0: %s", code, n.agent.out.String())
+		t.Errorf("the agent exited with code %d, want 0: %s", code, n.agent.out.String())
 	}
 }
 
-// withScratch gives a pod an emptyDir at /scratch.
+// withScratch adds an emptyDir to a pod and mounts it at /scratch in the container.
 func withScratch(s *corev1.PodSpec, c *corev1.Container) {
 	s.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	c.VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/scratch"}}
@@ -108,7 +109,7 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 	n.createPod(t, "memory", nil, "-listen=:80", "-memory=64Mi", "-processes=20")
 	for _, name := range n.survivors {
 		if p := n.waitForPhase(t, name, corev1.PodRunning, ""); p.Status.PodIP == "" {
-			t.Errorf("pod %s has no address", name)
+			t.Errorf("pod %s has no IP address, want one", name)
 		}
 	}
 	t.Logf("%d pods run after %d ms", len(n.survivors), time.Since(start).Milliseconds())
@@ -144,11 +145,11 @@ func (n *constrainedNode) checkSurvivors(t *testing.T) {
 		running[p.Name] = p.Status.Phase == corev1.PodRunning && p.Status.ContainerStatuses[0].RestartCount == 0
 	}
 	if evicted != n.evicted {
-		t.Errorf("%d pods were evicted, want %d: %+v", evicted, n.evicted, all)
+		t.Errorf("got %d evicted pods, want %d: %+v", evicted, n.evicted, all)
 	}
 	for _, name := range n.survivors {
 		if !running[name] {
-			t.Errorf("pod %s is not running or was restarted", name)
+			t.Errorf("pod %s is not running or was restarted, want it running without restarts", name)
 		}
 	}
 }

@@ -43,9 +43,9 @@ func openb(t *testing.T, file string) string {
 	return filepath.Join(dir, file)
 }
 
-// TestOpenB fills a cluster of OpenB's 1,523 nodes with its 8,152 pods through the API,
-// and checks the reported summary with a recount. It must run alone: without enough CPU,
-// nodes miss their Leases and pods are placed later than in the summary.
+// TestOpenB checks the summary of `berth load` with a recount after a cluster of OpenB's 1,523 nodes is
+// filled with its 8,152 pods. It must run alone: without enough CPU, agents renew Leases late and pods are
+// scheduled after the summary is computed.
 func TestOpenB(t *testing.T) {
 	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
 	h := newTestHome(t)
@@ -55,30 +55,30 @@ func TestOpenB(t *testing.T) {
 	r := h.run("load", "--kubeconfig", c.kubeconfig, "--openb-pods", podsFile, "-o", "json")
 	var s summary
 	if err := json.Unmarshal([]byte(r.stdout), &s); r.code != 0 || err != nil {
-		t.Fatalf("berth load: %v: %s", err, r)
+		t.Fatalf("berth load: got error %v and %s, want exit code 0 and JSON", err, r)
 	}
 	t.Logf("1523 nodes ready after %.1f s; %d pods created in %.1f s, scheduled or explained after %.1f s: %d placed, %d pending",
 		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
-	c.waitForPlacedPods(s.Placed)
+	c.waitForRunningPods(s.Placed)
 	t.Logf("all placed pods run %.1f s after the start", time.Since(started).Seconds())
 	pods, nodes := c.pods(), c.nodes()
 	if len(nodes) != 1523 || len(pods) != 8152 || s.Total != 8152 || s.Unexplained != 0 {
-		t.Fatalf("%d nodes, %d pods; the summary counts %d, %d of them unexplained", len(nodes), len(pods), s.Total, s.Unexplained)
+		t.Fatalf("got %d nodes, %d pods and a summary of %d pods, %d unexplained; want 1523, 8152, 8152 and 0", len(nodes), len(pods), s.Total, s.Unexplained)
 	}
-	accounts := checkNodeCapacity(t, pods, nodes)
-	t.Run("the summary matches the API", func(t *testing.T) { checkSummary(t, s, pods, accounts) })
+	usages := checkNodeCapacity(t, pods, nodes)
+	t.Run("the summary matches the API", func(t *testing.T) { checkSummary(t, s, pods, usages) })
 	t.Run("the reason of each pending pod is correct", func(t *testing.T) {
 		checked := map[string]bool{}
 		for i := range pods {
 			if p := &pods[i]; p.Spec.NodeName == "" && !t.Failed() {
-				checkReason(t, p, accounts, checked)
+				checkReason(t, p, usages, checked)
 			}
 		}
 	})
 }
 
-// waitForPlacedPods waits until the given number of pods run. It uses fewer resources than kubectl.
-func (c *cluster) waitForPlacedPods(want int) {
+// waitForRunningPods waits until want pods are Running. It uses less CPU than waitForRunning with kubectl.
+func (c *cluster) waitForRunningPods(want int) {
 	c.t.Helper()
 	client := c.protobuf()
 	eventually(c.t, 2*eventTimeout, func() error {
@@ -93,13 +93,13 @@ func (c *cluster) waitForPlacedPods(want int) {
 			}
 		}
 		if running != want {
-			return fmt.Errorf("%d of %d placed pods are Running", running, want)
+			return fmt.Errorf("%d pods are Running, want %d", running, want)
 		}
 		return nil
 	})
 }
 
-// TestLoadTextOutput checks lists in the format of OpenB and the text output.
+// TestLoadTextOutput checks the text output of `berth load` with lists in the format of OpenB.
 func TestLoadTextOutput(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -108,7 +108,7 @@ func TestLoadTextOutput(t *testing.T) {
 	c := h.up("--openb-nodes", nodes)
 	r := h.run("load", "--kubeconfig", c.kubeconfig, "--openb-pods", pods, "--rate", "20")
 	if r.code != 0 {
-		t.Fatal(r)
+		t.Fatalf("berth load: got %s, want exit code 0", r)
 	}
 	expectContains(t, r.stdout, "4 pods of "+pods, "assumptions:", "devices are whole", "2 scheduled, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
 		"1  0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
@@ -116,8 +116,8 @@ func TestLoadTextOutput(t *testing.T) {
 	expectContains(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
 }
 
-// checkSummary compares a summary with a recount.
-func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[string]*nodeAccount) {
+// checkSummary checks the summary with the pods of the API and the recounted usage of the nodes.
+func checkSummary(t *testing.T, s summary, pods []corev1.Pod, usages map[string]*nodeUsage) {
 	placed, messages := 0, map[string]int{}
 	for i := range pods {
 		if pods[i].Spec.NodeName != "" {
@@ -127,11 +127,11 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	if s.Placed != placed || s.Pending != len(pods)-placed {
-		t.Errorf("summary: %d placed, %d pending; recomputed %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
+		t.Errorf("summary: got %d placed and %d pending pods, recounted %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
 	}
 	for _, r := range s.Reasons {
 		if messages[r.Message] != r.Pods {
-			t.Errorf("summary: %d pods for %q, recomputed %d", r.Pods, r.Message, messages[r.Message])
+			t.Errorf("summary: got %d pods for %q, recounted %d", r.Pods, r.Message, messages[r.Message])
 		}
 		delete(messages, r.Message)
 	}
@@ -139,11 +139,11 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		t.Errorf("the summary lacks the reasons %v", messages)
 	}
 	capacity, used := amounts{}, amounts{}
-	for _, a := range accounts {
-		for name, q := range a.capacity {
+	for _, u := range usages {
+		for name, q := range u.capacity {
 			capacity.add(name, q)
 		}
-		for name, q := range a.used {
+		for name, q := range u.used {
 			used.add(name, q)
 		}
 	}
@@ -151,11 +151,11 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	for _, u := range s.Utilization {
 		reported = append(reported, u.Resource)
 		if parseQuantity(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || parseQuantity(t, u.Allocatable).Cmp(capacity.of(u.Resource)) != 0 {
-			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), capacity.of(u.Resource).FloatString(3))
+			t.Errorf("summary of %s: got %s of %s, recounted %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), capacity.of(u.Resource).FloatString(3))
 		}
 		share, _ := new(big.Rat).Quo(used.of(u.Resource), capacity.of(u.Resource)).Float64()
 		if int64(100*share) != u.Percent {
-			t.Errorf("%s: reported %d %%, recomputed %.2f", u.Resource, u.Percent, 100*share)
+			t.Errorf("summary of %s: got %d %%, recounted %.2f %%", u.Resource, u.Percent, 100*share)
 		}
 	}
 	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
@@ -179,9 +179,9 @@ var unschedulableMessage = regexp.MustCompile(`^0/(\d+) nodes are available: (.*
 
 // checkReason checks that no node has resources for a pod, and that the number of nodes without
 // the resource is at least the number in the pod's message. Nodes only fill up in this test, so
-// the number may have grown. The number for an affinity is constant. checked contains the pairs
-// of demand and message that were already checked.
-func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, checked map[string]bool) {
+// the number may have grown. The number for an affinity is constant. checked contains the combinations
+// of affinity, requests and message that were already checked.
+func checkReason(t *testing.T, p *corev1.Pod, usages map[string]*nodeUsage, checked map[string]bool) {
 	t.Helper()
 	message, want := unschedulableReason(p), demand(t, p)
 	key := fmt.Sprint(p.Spec.Affinity, p.Spec.Containers[0].Resources.Requests, message)
@@ -191,12 +191,12 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 	checked[key] = true
 	const affinity = "node(s) didn't match Pod's node affinity/selector"
 	actual := map[string]int{}
-	for name, a := range accounts {
-		if !admits(t, p, a.node) {
+	for name, u := range usages {
+		if !admits(t, p, u.node) {
 			actual[affinity]++
 			continue
 		}
-		missing := a.insufficient(want)
+		missing := u.insufficient(want)
 		if len(missing) == 0 {
 			t.Errorf("pod %s is pending, but fits node %s: %q", p.Name, name, message)
 			return
@@ -210,26 +210,26 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		}
 	}
 	m := unschedulableMessage.FindStringSubmatch(message)
-	if m == nil || m[1] != strconv.Itoa(len(accounts)) {
-		t.Errorf("pod %s: got message %q, want one about %d nodes", p.Name, message, len(accounts))
+	if m == nil || m[1] != strconv.Itoa(len(usages)) {
+		t.Errorf("pod %s: got message %q, want one about %d nodes", p.Name, message, len(usages))
 		return
 	}
-	reports := 0
+	covered := 0 // nodes, once for each reason
 	for _, part := range strings.Split(m[2], ", ") {
 		count, reason, _ := strings.Cut(part, " ")
 		n, err := strconv.Atoi(count)
-		reports += n
+		covered += n
 		if err != nil || n <= 0 || n > actual[reason] || (reason == affinity && n != actual[reason]) {
-			t.Errorf("pod %s: message %q, recomputed %d: %q", p.Name, part, actual[reason], message)
+			t.Errorf("pod %s: got reason %q, recounted %d nodes; message %q", p.Name, part, actual[reason], message)
 		}
 	}
-	if reports < len(accounts) {
-		t.Errorf("pod %s: the reasons of message %q cover %d nodes, want %d", p.Name, message, reports, len(accounts))
+	if covered < len(usages) {
+		t.Errorf("pod %s: the reasons of message %q cover %d nodes, want %d", p.Name, message, covered, len(usages))
 	}
 }
 
 // admits reports whether the required node affinity of a pod allows a node. It supports the
-// operator In, the only one in the load.
+// operator In, the only operator in OpenB.
 func admits(t *testing.T, p *corev1.Pod, n *corev1.Node) bool {
 	t.Helper()
 	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {

@@ -40,7 +40,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// holdWrites opens requests whose bodies do not end until release is called.
+// holdWrites opens n write requests whose bodies do not end until release is called.
 func (s *apiClients) holdWrites(t *testing.T, n int) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -58,7 +58,7 @@ func (s *apiClients) holdWrites(t *testing.T, n int) (release func()) {
 				resp.Body.Close()
 			}
 		})
-		// More than the buffer of the client, so that it sends the request.
+		// The client sends the request only if the data exceeds its buffer.
 		if _, err := end.Write([]byte(strings.Repeat(" ", 1<<17))); err != nil {
 			t.Fatal(err)
 		}

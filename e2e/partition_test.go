@@ -24,6 +24,7 @@ type partitionedCluster struct {
 	runtimes []*container.Containerd // of n1, n2 and n3
 }
 
+// startPartitionedCluster starts a cluster with the nodes n1, n2 and n3.
 func startPartitionedCluster(t *testing.T) *partitionedCluster {
 	t.Helper()
 	c := &partitionedCluster{hosts: newNetworkHosts(t, 3)}
@@ -55,8 +56,7 @@ func startPartitionedCluster(t *testing.T) *partitionedCluster {
 	return c
 }
 
-// unmountVolumes unmounts the volumes that are still mounted after the agent of a pod has
-// ended.
+// unmountVolumes unmounts the volumes that an agent with this root directory has left mounted.
 func unmountVolumes(t *testing.T, root string) {
 	t.Helper()
 	volumes, err := volume.New(volume.Options{Root: root})
@@ -72,7 +72,8 @@ func unmountVolumes(t *testing.T, root string) {
 	}
 }
 
-// running returns the running containers of a node by the names of their pods.
+// running returns the IDs of the running containers of a node by the names of their pods. Nodes are
+// numbered from 1.
 func (c *partitionedCluster) running(node int) map[string]string {
 	c.t.Helper()
 	list, err := c.runtimes[node-1].Service.ListContainers(c.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
@@ -86,7 +87,8 @@ func (c *partitionedCluster) running(node int) map[string]string {
 	return out
 }
 
-// web has a pod that prefers n1. It is replaced on another node as soon as its node is lost.
+// web is a Deployment of one pod that prefers n1. The pod is replaced on another node as soon as its node
+// is lost.
 const web = `---
 apiVersion: apps/v1
 kind: Deployment
@@ -103,16 +105,15 @@ spec:
       affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
 `
 
-// TestNetworkPartition disconnects one of three machines until its pods have been evicted and
-// replaced. The pods continue to run on the machine until it is reconnected. Then the agent stops and
-// removes them, and the pods that were deleted by force. A pod that tolerates the taint is not
-// affected.
+// TestNetworkPartition checks that the pods of a disconnected machine are evicted and replaced, but run on
+// the machine until it is reconnected. Then the agent stops and removes them, and the pods that were
+// deleted by force. A pod that tolerates the taint is not affected.
 func TestNetworkPartition(t *testing.T) {
 	t.Parallel()
 	testPartition(t, 0)
 }
 
-// TestSoakNetworkPartition is TestNetworkPartition with a disconnection of a minute.
+// TestSoakNetworkPartition checks the same as TestNetworkPartition with a partition of at least a minute.
 func TestSoakNetworkPartition(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("takes minutes; make soak runs it")
@@ -120,6 +121,7 @@ func TestSoakNetworkPartition(t *testing.T) {
 	testPartition(t, time.Minute)
 }
 
+// testPartition disconnects n1 for at least minDuration.
 func testPartition(t *testing.T, minDuration time.Duration) {
 	start := time.Now()
 	c := startPartitionedCluster(t)
@@ -140,7 +142,7 @@ func testPartition(t *testing.T, minDuration time.Duration) {
 	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"at-once", "after-5s"}, webPods...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=180s")
-	time.Sleep(minDuration - time.Since(start)) // the minimum duration of the partition
+	time.Sleep(minDuration - time.Since(start)) // returns at once if the time has passed
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while disconnected n1 runs %v, want %v", got, before)
 	}
@@ -163,8 +165,8 @@ func testPartition(t *testing.T, minDuration time.Duration) {
 		}
 		return nil
 	})
-	c.waitForReadiness(c.expectReady("tolerant", "other-node"))
-	c.checkNoOtherPods(1)
+	c.waitForReadiness(c.withWebPods("tolerant", "other-node"))
+	c.waitForCleanup(1)
 	t.Logf("soak: the expected state is reached %.1f s after n1 was reconnected", time.Since(reconnected).Seconds())
 }
 
@@ -179,8 +181,8 @@ func (c *partitionedCluster) webPodsOn(node string) []string {
 	return out
 }
 
-// expectReady returns these pods and those of web.
-func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
+// withWebPods returns the names and those of the pods of web that are not terminating, all with true.
+func (c *partitionedCluster) withWebPods(names ...string) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range c.pods() {
 		if p.Labels["app"] == "web" && p.DeletionTimestamp == nil {
@@ -193,8 +195,9 @@ func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
 	return out
 }
 
-// checkNoOtherPods waits until a node has only sandboxes and cgroups of its pods.
-func (c *partitionedCluster) checkNoOtherPods(node int) {
+// waitForCleanup waits until a node has sandboxes and directories only of the pods that the API assigns to
+// the node.
+func (c *partitionedCluster) waitForCleanup(node int) {
 	c.t.Helper()
 	eventually(c.t, eventTimeout, func() error {
 		want := map[string]bool{}
@@ -209,7 +212,7 @@ func (c *partitionedCluster) checkNoOtherPods(node int) {
 		}
 		for _, b := range sandboxes {
 			if !want[b.Metadata.Uid] {
-				return fmt.Errorf("the sandbox of %s remains", b.Metadata.Name)
+				return fmt.Errorf("the sandbox of pod %s remains", b.Metadata.Name)
 			}
 		}
 		dirs, err := os.ReadDir(c.runtimes[node-1].Dir + "/a/pods")

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPodRunAndExit checks that annotations script the lifecycle of pods on simulated nodes.
+// TestPodRunAndExit checks that annotations determine when the containers of simulated pods exit, and with
+// which code.
 func TestPodRunAndExit(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -27,7 +28,7 @@ func TestPodRunAndExit(t *testing.T) {
 	c.json(&bad, "get", "pod", "bad")
 	end := bad.Status.ContainerStatuses[0].State.Terminated
 	if end == nil || end.ExitCode != 3 || end.Reason != "Error" || end.FinishedAt.Before(&end.StartedAt) {
-		t.Errorf("bad ended as %+v, want exit code 3", end)
+		t.Errorf("pod bad: got state %+v, want exit code 3 and reason Error", end)
 	}
 	if table := c.mustKubectl("get", "pods"); !strings.Contains(table, "Completed") || !strings.Contains(table, "Error") {
 		t.Errorf("got pods %s, want Completed and Error", table)
@@ -40,8 +41,8 @@ func TestPodRunAndExit(t *testing.T) {
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
-// TestGracefulDeletion checks that a running pod is deleted after its grace period, a
-// waiting one at once, and one with a finalizer when the finalizer is removed.
+// TestGracefulDeletion checks that a running pod is deleted as soon as its containers have stopped, a
+// pending pod at once, and a pod with a finalizer when the finalizer is removed.
 func TestGracefulDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -52,14 +53,14 @@ func TestGracefulDeletion(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/running", "pod/finalized", "--timeout=180s")
 	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/pending", "--timeout=180s")
 
-	// A simulated program stops at once, not at the end of the grace period.
+	// The containers of a simulated pod stop at once, not at the end of the grace period.
 	c.mustKubectl("delete", "pod", "running", "pending", "--grace-period=600", "--timeout=180s")
 	c.mustKubectl("delete", "pod", "finalized", "--wait=false")
 	var finalized corev1.Pod
 	eventually(t, eventTimeout, func() error {
 		c.json(&finalized, "get", "pod", "finalized")
 		if finalized.DeletionTimestamp == nil || finalized.Status.Phase == corev1.PodRunning {
-			return fmt.Errorf("finalized is being deleted since %v, phase %s", finalized.DeletionTimestamp, finalized.Status.Phase)
+			return fmt.Errorf("pod finalized: got deletion timestamp %v and phase %s, want a timestamp and a phase other than Running", finalized.DeletionTimestamp, finalized.Status.Phase)
 		}
 		return nil
 	})
@@ -70,7 +71,7 @@ func TestGracefulDeletion(t *testing.T) {
 	}
 }
 
-// TestNamespaceDeletion deletes a namespace with its contents.
+// TestNamespaceDeletion checks that a namespace is deleted with its contents.
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -82,7 +83,7 @@ func TestNamespaceDeletion(t *testing.T) {
 	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=180s")
 	c.mustKubectl("delete", "namespace", "team", "--timeout=90s")
 	if r := c.kubectl("get", "configmap", "settings", "-n", "team"); r.code == 0 {
-		t.Errorf("the ConfigMap still exists: %s", r)
+		t.Errorf("get of a ConfigMap in a deleted namespace: got %s, want an error", r)
 	}
 	if r := c.kubectl("create", "configmap", "late", "-n", "team"); r.code == 0 || !strings.Contains(r.stderr, `namespaces "team" not found`) {
 		t.Errorf("create in a deleted namespace: got %s, want not found", r)

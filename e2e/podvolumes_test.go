@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeObjects are the sources of the volumes of the test pod.
+// volumeObjects are the test pod and the sources of its volumes.
 const volumeObjects = `---
 apiVersion: v1
 kind: ConfigMap
@@ -67,8 +67,7 @@ spec:
   - {name: host, hostPath: {path: /etc, type: Directory}}
 `
 
-// testVolumeTypes mounts all types of volumes into the containers of a pod. Its probes
-// read them.
+// testVolumeTypes checks all types of volumes in the containers of a pod, and probes that read them.
 func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("volumes.yaml", strings.ReplaceAll(volumeObjects, "IMAGE", fmt.Sprintf("%q", c.image))))
 	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].started}=true", "pod/all", "--timeout=180s")
@@ -103,7 +102,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	outputs := strings.Split(sh(command.String()), separator)
 	for i, script := range scripts {
 		if got := outputs[i]; got != want[script] {
-			t.Errorf("%s: %q, want %q", script, got, want[script])
+			t.Errorf("%s: got %q, want %q", script, got, want[script])
 		}
 	}
 
@@ -140,8 +139,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("delete", "pod", "second", "--wait=false")
 }
 
-// TestSoakVolumeUpdates changes the sources of the files of a running pod. The files change
-// within a minute.
+// TestSoakVolumeUpdates checks that the files of a running pod change within a minute of their sources.
 func TestSoakVolumeUpdates(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("takes minutes; make soak runs it")
@@ -157,7 +155,7 @@ func TestSoakVolumeUpdates(t *testing.T) {
 	for script, want := range map[string]string{"cat /down/l": "app=\"reader\"\nmore=\"yes\"", "cat /conf/a /conf/b": "23"} {
 		eventually(t, 60*time.Second-time.Since(start), func() error {
 			if r := c.kubectl("exec", "reader", "--", "sh", "-c", script); r.stdout != want {
-				return fmt.Errorf("%s: %q, want %q", script, r.stdout, want)
+				return fmt.Errorf("%s: got %q, want %q", script, r.stdout, want)
 			}
 			return nil
 		})

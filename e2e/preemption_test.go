@@ -21,12 +21,13 @@ import (
 // victims records the displaced pods and the nominations that a watch has observed.
 type victims struct {
 	mu         sync.Mutex
-	conditions map[types.UID]map[string]bool // texts of DisruptionTarget conditions
-	names      map[types.UID]string
-	nominated  map[string]string // the first nomination of a pod, by name
+	conditions map[types.UID]map[string]bool // texts of the DisruptionTarget conditions
+	names      map[types.UID]string          // of the pods with a condition
+	nominated  map[string]string             // the first nomination of a pod, by name
 	deleted    map[types.UID]bool
 }
 
+// watchVictims records the victims until ctx is done.
 func watchVictims(ctx context.Context, t *testing.T, client kubernetes.Interface) *victims {
 	t.Helper()
 	v := &victims{conditions: map[types.UID]map[string]bool{}, names: map[types.UID]string{}, nominated: map[string]string{}, deleted: map[types.UID]bool{}}
@@ -68,8 +69,8 @@ func (v *victims) observe(obj any) {
 	}
 }
 
-// checkVictims checks that every victim had one condition, is deleted, and had one event. It returns
-// their number.
+// checkVictims checks that each victim had one DisruptionTarget condition and one Preempted event, and was
+// deleted. It returns the number of victims.
 func (v *victims) checkVictims(t *testing.T, client kubernetes.Interface) int {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
@@ -91,13 +92,13 @@ func (v *victims) checkVictims(t *testing.T, client kubernetes.Interface) int {
 	}
 	for uid, es := range events {
 		if len(v.conditions[uid]) == 0 {
-			t.Errorf("pod %s has a Preempted event, but no DisruptionTarget condition was observed", es[0].Regarding.Name)
+			t.Errorf("pod %s has a Preempted event, but no DisruptionTarget condition was observed, want one", es[0].Regarding.Name)
 		}
 	}
 	return len(v.conditions)
 }
 
-// newSizedPod returns a pod that requests an amount of CPU.
+// newSizedPod returns a pod that requests an amount of CPU. class is its priority class, or empty.
 func newSizedPod(name, cpu, class string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{PriorityClassName: class,
 		Containers: []corev1.Container{{Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -111,7 +112,8 @@ func createPod(t *testing.T, client kubernetes.Interface, p *corev1.Pod) {
 	}
 }
 
-func createClass(t *testing.T, client kubernetes.Interface) {
+// createHighClass creates the priority class high.
+func createHighClass(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(),
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{}); err != nil {
@@ -119,13 +121,13 @@ func createClass(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// TestPreemption fills two nodes and lets a pod with a higher priority preempt others,
-// except those that a budget protects.
+// TestPreemption checks that a pod with a higher priority preempts, on full nodes, only the pod that no
+// disruption budget protects.
 func TestPreemption(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "2", "--node-cpu", "2")
 	client := c.client()
-	createClass(t, client)
+	createHighClass(t, client)
 	observed := watchVictims(t.Context(), t, client)
 	selector := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
 	if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
@@ -147,7 +149,7 @@ func TestPreemption(t *testing.T) {
 	c.json(&high, "get", "pod", "high")
 	observed.mu.Lock()
 	if node := observed.nominated["high"]; node == "" || node != high.Spec.NodeName || high.Status.NominatedNodeName != "" {
-		t.Errorf("the pod was nominated to %q, runs on %q and is nominated to %q; want one node and no nomination", node, high.Spec.NodeName, high.Status.NominatedNodeName)
+		t.Errorf("pod high: got first nomination %q, node %q and nomination %q; want equal nodes and no nomination after binding", node, high.Spec.NodeName, high.Status.NominatedNodeName)
 	}
 	for uid := range observed.conditions {
 		if observed.names[uid] != "low-2" {

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// noEvictionConfig turns off evictions, because other tests use this machine, too.
+// noEvictionConfig has eviction thresholds that this machine does not reach, although other tests use it,
+// too.
 const noEvictionConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, nodefs.inodesFree: "1", imagefs.available: 1Mi, imagefs.inodesFree: "1", pid.available: "1"}
@@ -59,7 +60,7 @@ func TestUpRealNode(t *testing.T) {
 	}
 	first := containerOf(c)
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
-		t.Errorf("the pods' bridge: %v", err)
+		t.Errorf("bridge of the pods: %v", err)
 	}
 	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
 		t.Errorf("exit code %d, want 0 and 1 pod that keeps running: %s", code, c.proc.out.String())
@@ -67,7 +68,7 @@ func TestUpRealNode(t *testing.T) {
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
 	if restarted := containerOf(c); restarted.ContainerID != first.ContainerID || restarted.RestartCount != 0 {
-		t.Errorf("restored %s after %d restarts, want %s after none", restarted.ContainerID, restarted.RestartCount, first.ContainerID)
+		t.Errorf("after a restart of berth up: got container %s with %d restarts, want %s with none", restarted.ContainerID, restarted.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=180s")
 	eventually(t, eventTimeout, func() error { // the agent removes the files of a pod after the object is deleted
@@ -94,12 +95,13 @@ func bridgeOf(root string) string {
 	return fmt.Sprintf("berth-%08x", h.Sum32())
 }
 
+// containerOf returns the status of the only container of the pod web.
 func containerOf(c *cluster) corev1.ContainerStatus {
 	c.t.Helper()
 	var pod corev1.Pod
 	c.json(&pod, "get", "pod", "web")
 	if len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].ContainerID == "" {
-		c.t.Fatalf("container statuses: %+v", pod.Status.ContainerStatuses)
+		c.t.Fatalf("got container statuses %+v, want one with an ID", pod.Status.ContainerStatuses)
 	}
 	return pod.Status.ContainerStatuses[0]
 }

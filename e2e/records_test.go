@@ -13,21 +13,21 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// evictions returns the displacements that berth evictions shows.
+// evictions returns the displacements that `berth evictions` shows with the arguments.
 func (c *cluster) evictions(args ...string) []*journal.Displacement {
 	c.t.Helper()
 	r := c.testHome.run(append([]string{"evictions", "--kubeconfig", c.kubeconfig, "-o", "json"}, args...)...)
 	var out struct{ Displacements []*journal.Displacement }
 	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != 0 {
-		c.t.Fatalf("berth evictions: %v: %s", err, r)
+		c.t.Fatalf("berth evictions: got error %v and %s, want exit code 0 and JSON", err, r)
 	}
 	return out.Displacements
 }
 
-// TestRecords checks that each displaced pod has one record, which names the node of its
-// replacement. The record still exists after a kill and, in the journal, after the events have
-// expired.
-func TestRecords(t *testing.T) {
+// TestDisplacementRecords checks that each displaced pod has one displacement record, which names its
+// replacement. The record exists after a kill of `berth up` and, in the journal, after the events are
+// deleted.
+func TestDisplacementRecords(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	args := []string{"--nodes", "3", "--listen", testkit.FreeAddress(t)}
@@ -40,20 +40,20 @@ func TestRecords(t *testing.T) {
 	c.mustKubectl("drain", victim.Spec.NodeName, "--timeout=180s", "--ignore-daemonsets")
 	var nodes corev1.NodeList
 	c.json(&nodes, "get", "nodes")
-	otherNode := nodes.Items[0].Name
-	if otherNode == victim.Spec.NodeName {
-		otherNode = nodes.Items[1].Name
+	taintedNode := nodes.Items[0].Name
+	if taintedNode == victim.Spec.NodeName {
+		taintedNode = nodes.Items[1].Name
 	}
-	c.mustKubectl("taint", "node", otherNode, "broken=yes:NoExecute")
+	c.mustKubectl("taint", "node", taintedNode, "broken=yes:NoExecute")
 	c.mustKubectl("apply", "-f", c.write("evicted.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: evicted}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
 	c.mustKubectl("patch", "pod", "evicted", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
 	c.proc.kill()
 	c = h.up(args...)
-	c.waitForRecords(t, before.Items, victim.Spec.NodeName, otherNode)
+	c.waitForRecords(t, before.Items, victim.Spec.NodeName, taintedNode)
 	if holds := c.mustKubectl("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(holds, victim.Spec.NodeName) {
 		t.Errorf("got Holds on nodes %s, want none on the drained node", holds)
 	}
-	c.mustKubectl("taint", "node", otherNode, "broken-")
+	c.mustKubectl("taint", "node", taintedNode, "broken-")
 	eventually(t, eventTimeout, func() error {
 		if holds := c.mustKubectl("get", "holds", "-A", "-o", "name"); holds != "" {
 			return fmt.Errorf("got Holds %s, want none", holds)
@@ -68,25 +68,25 @@ func TestRecords(t *testing.T) {
 	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
 	expectContains(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "web allowed", "ready after")
 	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
-		t.Errorf("explain displacement of a missing pod: got %s, want exit code 1", r)
+		t.Errorf("explain displacement of a missing pod: got %s, want exit code 1 and \"no displacement found\"", r)
 	}
 }
 
-// waitForRecords waits until each pod that was displaced from one of the nodes has exactly one
-// record, with a replacement that is ready.
+// waitForRecords waits until each of the pods on the drained and the tainted node has exactly one record,
+// with the right cause and a replacement that is ready.
 func (c *cluster) waitForRecords(t *testing.T, pods []corev1.Pod, drained, tainted string) {
 	t.Helper()
 	eventually(t, eventTimeout+time.Minute, func() error {
 		byUID, hasKubeletRecord := map[string]*journal.Displacement{}, false
 		for _, d := range c.evictions() {
 			if byUID[d.Pod.UID] != nil {
-				return fmt.Errorf("pod %s has two records", d.Pod.Name)
+				return fmt.Errorf("pod %s has two records, want one", d.Pod.Name)
 			}
 			byUID[d.Pod.UID] = d
 			hasKubeletRecord = hasKubeletRecord || d.Pod.Name == "evicted" && d.Cause == "Pressure" && d.Writer == "displacement-records"
 		}
 		if !hasKubeletRecord {
-			return fmt.Errorf("no record of the eviction by a kubelet: %+v", byUID)
+			return fmt.Errorf("got records %+v, want one for the eviction by a kubelet", byUID)
 		}
 		for i := range pods {
 			p := &pods[i]
@@ -95,10 +95,10 @@ func (c *cluster) waitForRecords(t *testing.T, pods []corev1.Pod, drained, taint
 			}
 			d := byUID[string(p.UID)]
 			if d == nil || d.Deleted == nil || d.Replacement == nil || d.Replacement.Ready == nil {
-				return fmt.Errorf("pod %s of node %s: %+v", p.Name, p.Spec.NodeName, d)
+				return fmt.Errorf("pod %s of node %s: got record %+v, want one with a deletion and a ready replacement", p.Name, p.Spec.NodeName, d)
 			}
 			if cause := map[string]string{drained: "API", tainted: "Taint"}[p.Spec.NodeName]; d.Cause != cause || d.Reconstructed || d.Node != p.Spec.NodeName {
-				return fmt.Errorf("pod %s of node %s: %+v, want the cause %s", p.Name, p.Spec.NodeName, d, cause)
+				return fmt.Errorf("pod %s of node %s: got record %+v, want cause %s", p.Name, p.Spec.NodeName, d, cause)
 			}
 		}
 		return nil

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // amounts are exact quantities by resource. They are computed from the text of quantities,
 // without the code of Berth or its libraries.
 type amounts map[string]*big.Rat
 
+// add adds a quantity of a resource.
 func (a amounts) add(name string, q *big.Rat) {
 	if a[name] == nil {
 		a[name] = new(big.Rat)
@@ -28,9 +28,10 @@ func (a amounts) of(name string) *big.Rat {
 	return a[name]
 }
 
+// suffixes are the suffixes of quantities. Each multiplies the number by base to the power of exponent.
 var suffixes = []struct {
-	text       string
-	base, tens int64
+	text           string
+	base, exponent int64
 }{
 	{"Ki", 1024, 1}, {"Mi", 1024, 2}, {"Gi", 1024, 3}, {"Ti", 1024, 4}, {"Pi", 1024, 5}, {"Ei", 1024, 6},
 	{"n", 1000, -3}, {"u", 1000, -2}, {"m", 1000, -1}, {"k", 1000, 1}, {"M", 1000, 2}, {"G", 1000, 3}, {"T", 1000, 4}, {"P", 1000, 5}, {"E", 1000, 6},
@@ -47,11 +48,11 @@ func parseQuantity(t testing.TB, text string) *big.Rat {
 		}
 		text = digits
 		factor := big.NewRat(s.base, 1)
-		if s.tens < 0 {
+		if s.exponent < 0 {
 			factor.Inv(factor)
-			s.tens = -s.tens
+			s.exponent = -s.exponent
 		}
-		for range s.tens {
+		for range s.exponent {
 			scale.Mul(scale, factor)
 		}
 		break
@@ -63,20 +64,18 @@ func parseQuantity(t testing.TB, text string) *big.Rat {
 	return n.Mul(n, scale)
 }
 
+// amountsOf returns the quantities of a list.
 func amountsOf(t testing.TB, list corev1.ResourceList) amounts {
 	t.Helper()
 	out := amounts{}
 	for name, q := range list {
-		out.add(string(name), parseQuantity(t, text(q)))
+		out.add(string(name), parseQuantity(t, q.String()))
 	}
 	return out
 }
 
-// text returns a quantity as the API writes it.
-func text(q resource.Quantity) string { return q.String() }
-
-// demand returns the requests of a pod with plain containers, including 1 of `pods`. Tests
-// of this package create no other pods.
+// demand returns the requests of a pod, including 1 of the resource `pods`. It supports only pods without
+// init containers, overhead and pod-level resources.
 func demand(t testing.TB, p *corev1.Pod) amounts {
 	t.Helper()
 	if len(p.Spec.InitContainers) > 0 || len(p.Spec.Overhead) > 0 || p.Spec.Resources != nil {
@@ -97,61 +96,61 @@ func occupies(p *corev1.Pod) bool {
 	return p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
-// nodeAccount is one node of a recount.
-type nodeAccount struct {
+// nodeUsage is the capacity of a node and the sum of the requests of its pods.
+type nodeUsage struct {
 	node           *corev1.Node
 	capacity, used amounts
 }
 
-// insufficient returns the resources that a node has too little of for a demand.
-func (a *nodeAccount) insufficient(d amounts) []string {
+// insufficient returns the resources of which a node has less free than a pod demands.
+func (u *nodeUsage) insufficient(d amounts) []string {
 	var out []string
 	for name, want := range d {
 		if want.Sign() == 0 {
 			continue
 		}
-		if sum := new(big.Rat).Add(a.used.of(name), want); sum.Cmp(a.capacity.of(name)) > 0 {
+		if sum := new(big.Rat).Add(u.used.of(name), want); sum.Cmp(u.capacity.of(name)) > 0 {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// recount adds up the requests of the pods on each node.
-func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
+// recount adds up the requests of the pods on each node. It returns the usage of each node by name.
+func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeUsage {
 	t.Helper()
-	accounts := map[string]*nodeAccount{}
+	usages := map[string]*nodeUsage{}
 	for i := range nodes {
 		n := &nodes[i]
-		accounts[n.Name] = &nodeAccount{n, amountsOf(t, n.Status.Allocatable), amounts{}}
+		usages[n.Name] = &nodeUsage{n, amountsOf(t, n.Status.Allocatable), amounts{}}
 	}
 	for i := range pods {
 		p := &pods[i]
 		if !occupies(p) {
 			continue
 		}
-		a := accounts[p.Spec.NodeName]
-		if a == nil {
+		u := usages[p.Spec.NodeName]
+		if u == nil {
 			t.Errorf("pod %s/%s is on node %q, which does not exist", p.Namespace, p.Name, p.Spec.NodeName)
 			continue
 		}
 		for name, q := range demand(t, p) {
-			a.used.add(name, q)
+			u.used.add(name, q)
 		}
 	}
-	return accounts
+	return usages
 }
 
-// checkNodeCapacity checks that no node exceeds its capacity.
-func checkNodeCapacity(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
+// checkNodeCapacity checks that the pods of each node fit its capacity, and returns the recounted usage.
+func checkNodeCapacity(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeUsage {
 	t.Helper()
-	accounts := recount(t, pods, nodes)
-	for name, a := range accounts {
-		for res, used := range a.used {
-			if used.Cmp(a.capacity.of(res)) > 0 {
-				t.Errorf("node %s is over capacity: %s of %s in use, it has %s", name, used.FloatString(3), res, a.capacity.of(res).FloatString(3))
+	usages := recount(t, pods, nodes)
+	for name, u := range usages {
+		for res, used := range u.used {
+			if used.Cmp(u.capacity.of(res)) > 0 {
+				t.Errorf("node %s: pods request %s of %s, want at most its capacity of %s", name, used.FloatString(3), res, u.capacity.of(res).FloatString(3))
 			}
 		}
 	}
-	return accounts
+	return usages
 }

@@ -11,14 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// testResize resizes a running pod with kubectl and reads the limits from the machine's cgroups.
+// testResize checks that kubectl resizes a running pod without a restart, and that an infeasible and an
+// invalid resize are rejected. It reads the limits from the machine's cgroups.
 func (c *virtualNodeCluster) testResize(t *testing.T) {
 	c.run(c.pod("resized", "", `args: ["-listen=:8080"], resizePolicy: [{resourceName: memory, restartPolicy: NotRequired}],
   resources: {requests: {cpu: 50m, memory: 32Mi}, limits: {cpu: 100m, memory: 64Mi}}`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/resized", "--timeout=180s")
 	first := c.get("resized").Status.ContainerStatuses[0]
 	if first.AllocatedResources.Memory().String() != "32Mi" || first.Resources == nil {
-		t.Errorf("before the resize: allocated %v, resources %v; want 32Mi and resources", first.AllocatedResources, first.Resources)
+		t.Errorf("before the resize: got allocated %v, resources %v; want 32Mi and resources", first.AllocatedResources, first.Resources)
 	}
 	c.mustKubectl(resizePatch("resized", "150m", "96Mi")...)
 	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.memory}=96Mi`, "pod/resized", "--timeout=180s")
@@ -26,16 +27,16 @@ func (c *virtualNodeCluster) testResize(t *testing.T) {
 	after := c.get("resized")
 	cs := after.Status.ContainerStatuses[0]
 	if cs.ContainerID != first.ContainerID || cs.RestartCount != 0 {
-		t.Errorf("container %s with %d restarts, want %s", cs.ContainerID, cs.RestartCount, first.ContainerID)
+		t.Errorf("got container %s with %d restarts, want %s with none", cs.ContainerID, cs.RestartCount, first.ContainerID)
 	}
 	if after.Generation != 2 {
-		t.Errorf("generation %d, want 2", after.Generation)
+		t.Errorf("got generation %d, want 2", after.Generation)
 	}
 	if got := cgroupFile(t, cs.ContainerID, "memory/memory.limit_in_bytes", "memory.max"); got != fmt.Sprint(96<<20) {
-		t.Errorf("memory limit %s, want %d", got, 96<<20)
+		t.Errorf("got memory limit %s, want %d", got, 96<<20)
 	}
 	if got := cgroupFile(t, cs.ContainerID, "cpu/cpu.cfs_quota_us", "cpu.max"); got != "15000" && got != "15000 100000" {
-		t.Errorf("CPU quota %s, want 15000", got)
+		t.Errorf("got CPU quota %s, want 15000", got)
 	}
 	c.mustKubectl(resizePatch("resized", "900", "96Mi")...)
 	c.mustKubectl("wait", "--for=condition=PodResizePending", "pod/resized", "--timeout=180s")
@@ -47,23 +48,24 @@ func (c *virtualNodeCluster) testResize(t *testing.T) {
 	events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=resized")
 	for _, reason := range []string{"ResizeStarted", "ResizeCompleted", "ResizeInfeasible"} {
 		if !strings.Contains(events, reason) {
-			t.Errorf("no event %s in %s", reason, events)
+			t.Errorf("got events %s, want one with reason %s", events, reason)
 		}
 	}
 	if r := c.kubectl("patch", "pod", "resized", "--subresource", "resize", "-p", `{"spec":{"containers":[{"name":"main","resources":{"limits":{"cpu":"50m","memory":"32Mi"}}}]}}`); r.code == 0 {
-		t.Error("a resize that changes the QoS class or has requests above limits is accepted")
+		t.Errorf("resize with requests above limits: got %s, want an error", r)
 	}
 	c.mustKubectl("delete", "pod", "resized", "--wait=false")
 }
 
-// resizePatch returns the arguments of kubectl for a resize to these limits.
+// resizePatch returns the arguments of kubectl for a resize. cpu is both the request and the limit, memory
+// only the limit.
 func resizePatch(pod, cpu, memory string) []string {
 	return []string{"patch", "pod", pod, "--subresource", "resize", "-p",
 		fmt.Sprintf(`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":%[1]q},"limits":{"cpu":%[1]q,"memory":%[2]q}}}]}}`, cpu, memory)}
 }
 
-// cgroupFile returns the content of a file in the cgroup of a container on this machine. v1 has the
-// controller and the file in cgroup v1, v2 the file in cgroup v2.
+// cgroupFile returns the content of a file in the cgroup of a container on this machine. v1 is
+// the controller and the file in cgroup v1, separated by a slash. v2 is the file in cgroup v2.
 func cgroupFile(t *testing.T, id, v1, v2 string) string {
 	t.Helper()
 	_, id, _ = strings.Cut(id, "://")
@@ -82,7 +84,7 @@ func cgroupFile(t *testing.T, id, v1, v2 string) string {
 	})
 	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
-		t.Fatalf("cgroup of container %s: %v", id, err)
+		t.Fatalf("reading the cgroup of container %s: %v", id, err)
 	}
 	return strings.TrimSpace(string(text))
 }

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// kubectlRollout changes a Deployment, undoes the change, and pauses a rollout.
+// kubectlRollout checks that kubectl rolls out a change of a Deployment, undoes the change, and pauses,
+// resumes and restarts a rollout.
 func kubectlRollout(t *testing.T, c *cluster) {
 	file := c.write("rolling.yaml", deployment("rolling", 4, "r:1"))
 	c.mustKubectl("apply", "-f", file)
@@ -25,12 +26,12 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "rolling")
 	if image := d.Spec.Template.Spec.Containers[0].Image; image != "r:1" || d.Status.ReadyReplicas != 4 || d.Annotations["deployment.kubernetes.io/revision"] != "3" {
-		t.Errorf("after the undo: image %s, annotations %v, status %+v", image, d.Annotations, d.Status)
+		t.Errorf("after the undo: got image %s, annotations %v and status %+v, want image r:1, revision 3 and 4 ready replicas", image, d.Annotations, d.Status)
 	}
 	c.mustKubectl("rollout", "pause", "deployment/rolling")
 	c.mustKubectl("set", "image", "deployment/rolling", "main=r:3")
 	if r := c.kubectl("rollout", "undo", "deployment/rolling"); r.code != 1 || !strings.Contains(r.stderr, "paused") {
-		t.Errorf("undo while paused: %s", r)
+		t.Errorf("undo while paused: got %s, want exit code 1 and \"paused\"", r)
 	}
 	c.mustKubectl("wait", "--for=condition=Progressing=Unknown", "deployment/rolling", "--timeout=180s")
 	c.mustKubectl("rollout", "resume", "deployment/rolling")
@@ -41,7 +42,7 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	eventually(t, eventTimeout, func() error {
 		c.json(&pods, "get", "pods", "-l", "app=rolling")
 		if len(pods.Items) != 4 {
-			return fmt.Errorf("%d pods, want 4", len(pods.Items))
+			return fmt.Errorf("got %d pods, want 4", len(pods.Items))
 		}
 		return nil
 	})
@@ -53,7 +54,7 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	c.mustKubectl("delete", "deployment", "rolling")
 }
 
-// kubectlCascade deletes Deployments with each of the three propagation policies.
+// kubectlCascade checks the deletion of a Deployment with each of the three propagation policies.
 func kubectlCascade(t *testing.T, c *cluster) {
 	file := c.write("casc.yaml", deployment("casc", 2, "r:1"))
 	create := func() {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestPreemptionStormKill fills all nodes and creates as many pods with a higher priority as fit. The
-// scheduler is killed during the preemptions, and the next one completes them.
+// TestPreemptionStormKill checks that a second scheduler completes the preemptions of a killed one. All
+// nodes are full, and as many pods with a higher priority are created as fit.
 func TestPreemptionStormKill(t *testing.T) {
 	nodes := 50
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -32,7 +32,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
 		waitForOutput(fmt.Sprintf("Agent of %d", nodes))
 	client := c.protobuf()
-	createClass(t, client)
+	createHighClass(t, client)
 	credential := c.credential("scheduler", "--for", "scheduler")
 	scheduler := func() *process {
 		p := h.start("scheduler", "--kubeconfig", credential, "--leader-elect=false")
@@ -41,12 +41,12 @@ func TestPreemptionStormKill(t *testing.T) {
 	}
 	first := scheduler()
 	observed := watchVictims(t.Context(), t, client)
-	flood(t, client, "low", "", pods)
+	createPods(t, client, "low", "", pods)
 	eventually(t, 3*eventTimeout, func() error { return c.checkPodsRun("low", pods) })
 
 	start := time.Now()
 	go func() {
-		for { // kill it when about a third of the victims is selected
+		for { // kill the scheduler when about a third of the victims is selected
 			observed.mu.Lock()
 			n := len(observed.conditions)
 			observed.mu.Unlock()
@@ -57,10 +57,10 @@ func TestPreemptionStormKill(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	flood(t, client, "high", "high", pods)
+	createPods(t, client, "high", "high", pods)
 	<-first.exited
 	observed.mu.Lock()
-	marked, deleted := len(observed.conditions), len(observed.deleted)
+	selected, deleted := len(observed.conditions), len(observed.deleted)
 	observed.mu.Unlock()
 	scheduler()
 	eventually(t, 3*eventTimeout, func() error { return c.checkPodsRun("high", pods) })
@@ -70,12 +70,12 @@ func TestPreemptionStormKill(t *testing.T) {
 		t.Errorf("%d pods were displaced, want %d", n, pods)
 	}
 	checkNodeCapacity(t, c.pods(), c.nodes())
-	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d deleted; %d victims, each one event and one condition; %.1f s\n",
-		pods, nodes, marked, deleted, n, duration.Seconds())
+	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims selected, %d deleted; %d victims, each one event and one condition; %.1f s\n",
+		pods, nodes, selected, deleted, n, duration.Seconds())
 }
 
-// flood creates pods of one core as fast as possible.
-func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n int) {
+// createPods creates n pods that request one core, with several clients at once.
+func createPods(t *testing.T, client kubernetes.Interface, prefix, class string, n int) {
 	t.Helper()
 	work := make(chan int, n)
 	for i := range n {
@@ -96,19 +96,19 @@ func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n in
 	wg.Wait()
 }
 
-// checkPodsRun returns an error until all pods of a wave run.
+// checkPodsRun returns an error unless want pods of a wave are Running.
 func (c *cluster) checkPodsRun(wave string, want int) error {
-	n, bound := 0, 0
+	running, bound := 0, 0
 	for _, p := range c.pods() {
 		if p.Labels["wave"] == wave && p.Spec.NodeName != "" {
 			bound++
 			if p.Status.Phase == "Running" {
-				n++
+				running++
 			}
 		}
 	}
-	if n != want {
-		return fmt.Errorf("%d of %d pods of wave %s run, %d are bound", n, want, wave, bound)
+	if running != want {
+		return fmt.Errorf("%d of %d pods of wave %s are Running, %d are bound", running, want, wave, bound)
 	}
 	return nil
 }

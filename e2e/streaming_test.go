@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 )
 
-// testStreams tests the streams of running containers: followed logs, commands with input,
-// attach, ports, metrics.
+// testStreams tests the streams of running containers: followed logs, commands with input, attach and
+// forwarded ports. It also tests their metrics.
 func (c *virtualNodeCluster) testStreams(t *testing.T) {
 	c.run(c.pod("logger", "", `command: [sh, -c, "trap exit TERM; while :; do echo said; echo complained >&2; sleep 0.2; done"]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/logger", "pod/web", "--timeout=180s")
@@ -38,7 +38,7 @@ func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {
 	counts := map[string]int{}
 	for lines := bufio.NewScanner(stream); counts["said"] < 3 || counts["complained"] < 3; {
 		if !lines.Scan() {
-			t.Fatalf("the log ended: %v, after %v", lines.Err(), counts)
+			t.Fatalf("the log ended with error %v after lines %v, want 3 of each stream", lines.Err(), counts)
 		}
 		counts[lines.Text()]++
 	}
@@ -49,14 +49,14 @@ func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {
 		t.Errorf("--tail=1 --timestamps: got %q, want one line with a time", got)
 	}
 	if r := c.kubectl("logs", "web", "--previous"); r.code != 1 || !strings.Contains(r.stderr, `previous terminated container "main" in pod "web" not found`) {
-		t.Errorf("logs of the previous container: %s", r)
+		t.Errorf("logs of the previous container: got %s, want exit code 1 and \"not found\"", r)
 	}
 	if r := c.kubectl("logs", "web", "-c", "missing"); r.code != 1 || !strings.Contains(r.stderr, "container missing is not valid for pod web") {
-		t.Errorf("logs of a missing container: %s", r)
+		t.Errorf("logs of a missing container: got %s, want exit code 1 and \"not valid\"", r)
 	}
 }
 
-// executors returns an executor for each protocol of kubectl.
+// executors returns an executor for each protocol of kubectl. path is exec or attach, and o its options.
 func (c *virtualNodeCluster) executors(t *testing.T, pod, path string, o any) map[string]remotecommand.Executor {
 	t.Helper()
 	request := c.client().CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name(pod).SubResource(path)
@@ -84,34 +84,34 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 		text := strings.Repeat("abc ", 50000)
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(text), Stdout: &out, Stderr: &errs})
 		if err != nil || out.String() != strings.ToUpper(text) || errs.String() != "bad\n" {
-			t.Errorf("%s: %d bytes of %d, %q, %v", variant, out.Len(), len(text), errs.String(), err)
+			t.Errorf("%s: got %d bytes, stderr %q and error %v, want %d bytes and stderr bad", variant, out.Len(), errs.String(), err, len(text))
 		}
 	}
 	if r := c.kubectl("exec", "web", "--", "sh", "-c", "exit 3"); r.code != 3 || !strings.Contains(r.stderr, "exit code 3") {
-		t.Errorf("a command that fails: %s", r)
+		t.Errorf("a command that fails: got %s, want exit code 3", r)
 	}
 	if r := c.kubectl("exec", "web", "--", "unknown"); r.code == 0 || !strings.Contains(r.stderr, "unknown") {
-		t.Errorf("a missing command: %s", r)
+		t.Errorf("a missing command: got %s, want an error that names it", r)
 	}
 	for variant, e := range c.executors(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out, Tty: true}); err != nil || strings.TrimSpace(out.String()) != "a terminal" {
-			t.Errorf("%s: on a terminal: %q, %v", variant, out.String(), err)
+			t.Errorf("%s: on a terminal: got %q and error %v, want \"a terminal\"", variant, out.String(), err)
 		}
 	}
 }
 
-// stopAtText is a writer that ends a stream when the stream has printed a word.
+// stopAtText is a writer that stops a stream when the stream has written a text.
 type stopAtText struct {
-	word string
+	want string
 	stop context.CancelFunc
-	text bytes.Buffer
+	got  bytes.Buffer
 }
 
-func (u *stopAtText) Write(p []byte) (int, error) {
-	u.text.Write(p)
-	if strings.Contains(u.text.String(), u.word) {
-		u.stop()
+func (w *stopAtText) Write(p []byte) (int, error) {
+	w.got.Write(p)
+	if strings.Contains(w.got.String(), w.want) {
+		w.stop()
 	}
 	return len(p), nil
 }
@@ -119,11 +119,11 @@ func (u *stopAtText) Write(p []byte) (int, error) {
 func (c *virtualNodeCluster) testAttach(t *testing.T) {
 	for variant, e := range c.executors(t, "logger", "attach", &corev1.PodAttachOptions{Stdout: true}) {
 		ctx, stop := context.WithTimeout(t.Context(), eventTimeout)
-		out := &stopAtText{word: "said\nsaid\n", stop: stop}
+		out := &stopAtText{want: "said\nsaid\n", stop: stop}
 		err := e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: out})
 		stop()
-		if !strings.Contains(out.text.String(), out.word) {
-			t.Errorf("%s: %q, %v", variant, out.text.String(), err)
+		if !strings.Contains(out.got.String(), out.want) {
+			t.Errorf("%s: got %q and error %v, want %q", variant, out.got.String(), err, out.want)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (c *virtualNodeCluster) testPortForward(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Errorf("through the forwarded port: %s", resp.Status)
+		t.Errorf("request through the forwarded port: got %s, want 200", resp.Status)
 	}
 	http.DefaultClient.CloseIdleConnections()
 	close(stop)
@@ -166,7 +166,7 @@ func (c *virtualNodeCluster) testPortForward(t *testing.T) {
 	c.mustKubectl("get", "--raw", "/api/v1/namespaces/default/pods/web:8080/proxy/healthz")
 	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("get", "--raw", "/api/v1/namespaces/default/services/web/proxy/healthz"); r.code != 0 {
-			return fmt.Errorf("through the service: %s", r)
+			return fmt.Errorf("request through the Service: got %s, want exit code 0", r)
 		}
 		return nil
 	})
@@ -178,7 +178,7 @@ func (c *virtualNodeCluster) testMetrics(t *testing.T) {
 		r := c.kubectl("top", "pods", "--no-headers", "--containers")
 		for _, pod := range []string{"logger", "web"} {
 			if !strings.Contains(r.stdout, pod+" ") {
-				return fmt.Errorf("%s is missing in: %s", pod, r)
+				return fmt.Errorf("kubectl top pods: got %s, want pod %s", r, pod)
 			}
 		}
 		return nil
@@ -194,7 +194,7 @@ func (c *virtualNodeCluster) testMetrics(t *testing.T) {
 	} {
 		got := c.mustKubectl("get", "--raw", "/api/v1/nodes/"+node+"/proxy/"+path)
 		if !strings.Contains(strings.ReplaceAll(got, `":"`, `": "`), want) {
-			t.Errorf("%s: %.300q, want %q", path, got, want)
+			t.Errorf("%s: got %.300q, want text with %q", path, got, want)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// slowPod returns a pod of the Service web whose program takes time to stop.
+// slowPod returns a pod of the Service web. preStop is the duration of its preStop hook, stop the time that
+// its container takes to stop afterwards, and grace its grace period, all in seconds.
 func slowPod(name, node string, preStop, stop, grace int) string {
 	return fmt.Sprintf(`---
 apiVersion: v1
@@ -25,9 +26,8 @@ spec:
 
 const webService = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}\n"
 
-// endpoint returns the conditions of a pod in the EndpointSlices of web: ready, serving,
-// terminating.
-func (c *cluster) endpoint(pod string) (conditions string) {
+// endpointConditions returns the conditions of a pod in the EndpointSlices of web, or "none".
+func (c *cluster) endpointConditions(pod string) string {
 	c.t.Helper()
 	var list discoveryv1.EndpointSliceList
 	c.json(&list, "get", "endpointslices", "-l", "kubernetes.io/service-name=web")
@@ -41,11 +41,12 @@ func (c *cluster) endpoint(pod string) (conditions string) {
 	return "none"
 }
 
+// waitForEndpoint waits until endpointConditions returns want for a pod.
 func (c *cluster) waitForEndpoint(pod, want string) {
 	c.t.Helper()
 	eventually(c.t, eventTimeout, func() error {
-		if got := c.endpoint(pod); got != want {
-			return fmt.Errorf("the endpoint of %s: %s, want %s", pod, got, want)
+		if got := c.endpointConditions(pod); got != want {
+			return fmt.Errorf("endpoint of pod %s: got %s, want %s", pod, got, want)
 		}
 		return nil
 	})
@@ -90,15 +91,15 @@ func TestTermination(t *testing.T) {
 	})
 }
 
-// checkTermination deletes a pod and checks that its endpoint is terminating until it ends, not before
-// minDuration.
+// checkTermination deletes a pod and checks that its endpoint is terminating until the pod has ended, and
+// that this takes at least minDuration.
 func (c *cluster) checkTermination(t *testing.T, pod string, minDuration time.Duration) {
 	started := time.Now()
 	c.mustKubectl("delete", "pod", pod, "--wait=false")
 	c.waitForEndpoint(pod, "ready=false serving=true terminating=true")
-	var legacy corev1.Endpoints
-	c.json(&legacy, "get", "endpoints", "web")
-	for _, s := range legacy.Subsets {
+	var endpoints corev1.Endpoints
+	c.json(&endpoints, "get", "endpoints", "web")
+	for _, s := range endpoints.Subsets {
 		for _, a := range append(s.Addresses, s.NotReadyAddresses...) {
 			if a.TargetRef.Name == pod {
 				t.Errorf("terminating pod %s is in the Endpoints, want it removed", pod)

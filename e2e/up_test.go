@@ -14,7 +14,7 @@ import (
 // examplePods is the number of pods in examples/pods.yaml.
 const examplePods = 30
 
-// TestQuickStart runs the commands of the README's quick start.
+// TestQuickStart checks the commands of the README's quick start.
 func TestQuickStart(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -25,18 +25,18 @@ func TestQuickStart(t *testing.T) {
 		table := c.mustKubectl("get", "pods", "-o", "wide")
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) != examplePods+1 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[0], "NODE") {
-			t.Fatalf("get pods -o wide: %s", table)
+			t.Fatalf("get pods -o wide: got %s, want %d pods with their nodes", table, examplePods)
 		}
 		perNode := map[string]int{}
 		for _, line := range lines[1:] {
 			f := strings.Fields(line)
 			if f[1] != "1/1" || f[2] != "Running" {
-				t.Errorf("not running: %s", line)
+				t.Errorf("got pod %q, want 1/1 and Running", line)
 			}
 			perNode[f[6]]++
 		}
 		if perNode["n1"] == 0 || perNode["n2"] == 0 || perNode["n3"] == 0 || len(perNode) != 3 {
-			t.Errorf("pods per node: %v, want all of n1, n2, n3", perNode)
+			t.Errorf("got %v pods per node, want some on each of n1, n2 and n3", perNode)
 		}
 		checkNodeCapacity(t, c.pods(), c.nodes())
 	})
@@ -44,7 +44,7 @@ func TestQuickStart(t *testing.T) {
 	t.Run("events", func(t *testing.T) {
 		events := c.mustKubectl("get", "events", "--field-selector", "reason=Scheduled")
 		if n := strings.Count(events, "Successfully assigned default/"); n != examplePods {
-			t.Errorf("%d Scheduled events, want %d: %s", n, examplePods, events)
+			t.Errorf("got %d Scheduled events, want %d: %s", n, examplePods, events)
 		}
 	})
 	before := c.pods()
@@ -54,30 +54,30 @@ func TestQuickStart(t *testing.T) {
 	t.Run("resumes after a stop", func(t *testing.T) { checkResumes(t, h.up(), before, "after-stop") })
 }
 
-// checkExplain compares both outputs of explain with the state of the cluster.
+// checkExplain compares the text and the JSON of `berth explain pod` with the state of the cluster.
 func checkExplain(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
 	defer c.mustKubectl("delete", "pod", "huge")
 	text := c.explain("default/huge")
 	for _, want := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("explain pod default/huge does not print %q: %s", want, text)
+			t.Errorf("explain pod default/huge: got %s, want text with %q", text, want)
 		}
 	}
 	var pod corev1.Pod
 	c.json(&pod, "get", "pod", "web-1")
 	if text := c.explain("web-1"); !strings.Contains(text, "bound to "+pod.Spec.NodeName) || !strings.Contains(text, "(here)") {
-		t.Errorf("explain pod web-1 does not print its node %s: %s", pod.Spec.NodeName, text)
+		t.Errorf("explain pod web-1: got %s, want text with its node %s", text, pod.Spec.NodeName)
 	}
 	var got explainOutput
 	if err := json.Unmarshal([]byte(c.explain("default/web-1", "-o", "json")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Pod != "default/web-1" || got.Node != pod.Spec.NodeName || got.Outcome != "scheduled" || len(got.Nodes) != 3 {
-		t.Errorf("explain -o json: %+v", got)
+		t.Errorf("explain -o json: got %+v, want pod default/web-1 scheduled to %s and three nodes", got, pod.Spec.NodeName)
 	}
 	if !slices.Contains(got.Top, got.Choice) {
-		t.Errorf("the choice %s is not among the best %v", got.Choice, got.Top)
+		t.Errorf("got choice %s, want one of the best nodes %v", got.Choice, got.Top)
 	}
 	for _, n := range got.Nodes {
 		if n.Feasible == (n.Plugin != "") || n.Feasible != (n.Total != nil) || n.Feasible == (len(n.Reasons) > 0) {
@@ -88,16 +88,16 @@ func checkExplain(t *testing.T, c *cluster) {
 			total += s
 		}
 		if n.Total != nil && *n.Total != total {
-			t.Errorf("node %s: total %d, but its scores sum to %d", n.Name, *n.Total, total)
+			t.Errorf("node %s: got total %d, want the sum of its scores %d", n.Name, *n.Total, total)
 		}
 	}
 	if r := c.testHome.run("explain", "pod", "missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/missing: not found") {
-		t.Errorf("explain of a missing pod: %s", r)
+		t.Errorf("explain of a missing pod: got %s, want exit code 1 and \"not found\"", r)
 	}
 }
 
-// explainOutput is the schema of explain -o json: that of conformance/scheduling with
-// additional fields.
+// explainOutput is the output of `berth explain pod -o json`. It is the schema of conformance/scheduling
+// with additional fields.
 type explainOutput struct {
 	Pod, Node, Profile, Outcome, Choice string
 	Top                                 []string
@@ -111,16 +111,18 @@ type explainOutput struct {
 	}
 }
 
+// explain returns the output of `berth explain pod` with the arguments.
 func (c *cluster) explain(args ...string) string {
 	c.t.Helper()
 	r := c.testHome.run(append([]string{"explain", "pod", "--kubeconfig", c.kubeconfig}, args...)...)
 	if r.code != 0 {
-		c.t.Fatalf("berth explain pod %s: %s", strings.Join(args, " "), r)
+		c.t.Fatalf("berth explain pod %s: got %s, want exit code 0", strings.Join(args, " "), r)
 	}
 	return r.stdout
 }
 
-// checkResumes checks that a cluster still has its pods on their nodes, and schedules more.
+// checkResumes checks that a cluster has the pods that it had before a restart, on the same nodes, and
+// schedules another pod with the given name.
 func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
 	current := map[string]corev1.Pod{}
@@ -130,7 +132,7 @@ func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	for _, p := range before {
 		q, ok := current[p.Name]
 		if !ok || q.UID != p.UID || q.Spec.NodeName != p.Spec.NodeName || q.Status.StartTime == nil || !q.Status.StartTime.Equal(p.Status.StartTime) {
-			t.Errorf("pod %s was %s on %s since %v, now it is %s on %q since %v", p.Name, p.UID, p.Spec.NodeName, p.Status.StartTime, q.UID, q.Spec.NodeName, q.Status.StartTime)
+			t.Errorf("pod %s: got UID %s on node %q since %v, want UID %s on node %s since %v", p.Name, q.UID, q.Spec.NodeName, q.Status.StartTime, p.UID, p.Spec.NodeName, p.Status.StartTime)
 		}
 	}
 	c.mustKubectl("run", name, "--image", "more:1")
@@ -138,6 +140,7 @@ func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
+// TestResumeAfterKill checks that `berth up` resumes a cluster with the same data directory after a kill.
 func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -151,22 +154,24 @@ func TestResumeAfterKill(t *testing.T) {
 	var node corev1.Node
 	c.json(&node, "get", "node", "n4")
 	if cpu, mem := node.Status.Allocatable.Cpu().String(), node.Status.Allocatable.Memory().String(); cpu != "3500m" || mem != "4Gi" {
-		t.Errorf("n4 has %s cpu, %s memory; want the values of --node-cpu and --node-memory", cpu, mem)
+		t.Errorf("n4 has %s CPU and %s memory, want 3500m and 4Gi", cpu, mem)
 	}
 }
 
+// TestEphemeralCleanup checks that `berth up --ephemeral` leaves no files, and that commands without
+// --kubeconfig use the default cluster.
 func TestEphemeralCleanup(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
 	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
-		t.Errorf("output lacks the seed, the kubeconfig or the note about the data: %s", out)
+		t.Errorf("got output %s, want the seed, the kubeconfig and the note about the data", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
 	c.waitForRunning(1)
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
+		t.Errorf("got exit code %d, want 0", code)
 	}
 	if remaining := files(t, h.dir); len(remaining) > 0 {
 		t.Errorf("got files %v after the end, want none", remaining)
@@ -180,10 +185,10 @@ func TestEphemeralCleanup(t *testing.T) {
 	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
 	d.proc.waitForOutput("Berth is up")
 	if r := h.run("kubectl", "get", "nodes"); r.code != 0 || !strings.Contains(r.stdout, "n1") {
-		t.Errorf("kubectl without --kubeconfig: %s", r)
+		t.Errorf("kubectl without --kubeconfig: got %s, want node n1", r)
 	}
 	if r := h.run("explain", "pod", "missing"); r.code != 1 || !strings.Contains(r.stderr, "not found") {
-		t.Errorf("explain without --kubeconfig: %s", r)
+		t.Errorf("explain of a missing pod without --kubeconfig: got %s, want exit code 1 and \"not found\"", r)
 	}
 }
 
@@ -211,7 +216,6 @@ func files(t *testing.T, dir string) []string {
 	return out
 }
 
-// pods returns all pods of the cluster.
 func (c *cluster) pods() []corev1.Pod {
 	c.t.Helper()
 	var list corev1.PodList

@@ -27,7 +27,7 @@ type virtualNodeCluster struct {
 	up    []string // flags of berth up
 }
 
-// oneVirtualNode are the flags for one virtual node.
+// oneVirtualNode has the flags of berth up for one virtual node.
 var oneVirtualNode = []string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}
 
 // startVirtualNode starts `berth up` with one virtual node whose pods run in containerd.
@@ -52,7 +52,7 @@ func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtual
 	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
 }
 
-// cleanUpVirtualNodes removes the virtual nodes of a failed test.
+// cleanUpVirtualNodes removes the virtual nodes that a failed test has left in dir.
 func cleanUpVirtualNodes(t *testing.T, dir string) {
 	p, err := virtualnode.NewPool(dir)
 	if err != nil {
@@ -66,13 +66,13 @@ func cleanUpVirtualNodes(t *testing.T, dir string) {
 }
 
 // pod returns a manifest of a pod with one container. The arguments spec and container are
-// additional fields in flow style.
+// additional fields in YAML flow style, spec with a comma after each.
 func (c *virtualNodeCluster) pod(name, spec, container string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\nspec: {terminationGracePeriodSeconds: 2, %scontainers: [{name: main, image: %q, %s}]}\n",
 		name, name, spec, c.image, container)
 }
 
-// run creates pods from manifests.
+// run applies manifests.
 func (c *virtualNodeCluster) run(manifests ...string) {
 	c.t.Helper()
 	c.files++
@@ -86,8 +86,8 @@ func (c *virtualNodeCluster) get(name string) *corev1.Pod {
 	return &p
 }
 
-// TestContainerdPods runs pods in containerd with `berth up` alone, and checks that no files and mounts
-// remain.
+// TestContainerdPods checks that pods run in containerd with `berth up` alone, and that no files or
+// mounts remain.
 func TestContainerdPods(t *testing.T) {
 	t.Parallel()
 	c := startVirtualNode(t)
@@ -97,7 +97,8 @@ func TestContainerdPods(t *testing.T) {
 	c.testPods(t)
 }
 
-// TestEmbeddedPods runs pods in the embedded runtime with `berth up` alone.
+// TestEmbeddedPods checks that pods run in the embedded runtime with `berth up` alone, and that no files
+// or mounts remain.
 func TestEmbeddedPods(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -106,6 +107,7 @@ func TestEmbeddedPods(t *testing.T) {
 	startVirtualNodeWith(t, "embedded").testPods(t)
 }
 
+// testPods tests pods of both runtimes and stops the cluster.
 func (c *virtualNodeCluster) testPods(t *testing.T) {
 	c.mustKubectl("create", "configmap", "settings", "--from-literal=a=from a config map")
 	c.mustKubectl("create", "secret", "generic", "key", "--from-literal=b=from a secret")
@@ -136,7 +138,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 	t.Run("restart after kill", c.testRestartAfterKill)
 	dir := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
+		t.Errorf("berth up exited with code %d, want 0: %s", code, c.proc.out.String())
 	}
 	checkNoLeftovers(t, dir)
 }
@@ -159,16 +161,16 @@ func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
 func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
 	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/exits", "--timeout=180s")
 	if end := c.get("exits").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
-		t.Errorf("pod exits: %+v, want exit code 7", end)
+		t.Errorf("pod exits: got state %+v, want exit code 7 and reason Error", end)
 	}
 	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/crashes", "--timeout=180s")
 	if last := c.get("crashes").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
-		t.Errorf("pod crashes ended last as %+v, want exit code 3", last)
+		t.Errorf("pod crashes: got last state %+v, want exit code 3", last)
 	}
 	// A failing probe ends the container, which is then restarted.
 	eventually(t, eventTimeout, func() error {
 		if s := c.get("unhealthy").Status.ContainerStatuses[0]; s.RestartCount == 0 {
-			return fmt.Errorf("unhealthy has not been restarted: %+v", s.State)
+			return fmt.Errorf("pod unhealthy: got state %+v without a restart, want a restart", s.State)
 		}
 		return nil
 	})
@@ -188,14 +190,14 @@ func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	}
 }
 
-// testRestartAfterKill checks that the node restarts the pods of the API after kill -9.
+// testRestartAfterKill checks that the node restarts its pods after kill -9.
 func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	c.proc.kill()
 	c.cluster = c.testHome.up(c.up...)
 	eventually(t, eventTimeout, func() error {
 		web := c.get("web")
 		if s := web.Status.ContainerStatuses[0]; s.RestartCount == 0 || !s.Ready {
-			return fmt.Errorf("web has not been restarted: %+v", s)
+			return fmt.Errorf("pod web: got status %+v, want a restart and ready", s)
 		}
 		return nil
 	})
@@ -207,7 +209,7 @@ func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	}
 }
 
-// checkNoLeftovers checks that a directory has no files and mounts of virtual nodes.
+// checkNoLeftovers checks that a directory has no files or mounts of virtual nodes.
 func checkNoLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	if remaining, _ := filepath.Glob(dir + "/*"); len(remaining) > 0 {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// claimAndPod returns a claim and a pod that uses it. Class "" is the default class.
+// claimAndPod returns manifests of a claim and of a pod that uses the claim. Class "" is the default class.
 func claimAndPod(claim, class, pod string) string {
 	if class != "" {
 		class = "\n  storageClassName: " + class
@@ -34,6 +34,7 @@ spec:
 ---`, claim, class, pod, claim)
 }
 
+// manualStorage is a manifest of the class manual, which has no provisioner.
 const manualStorage = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -42,7 +43,7 @@ provisioner: kubernetes.io/no-provisioner
 volumeBindingMode: WaitForFirstConsumer
 ---`
 
-// disk returns a volume of the class manual on a node.
+// disk returns a manifest of a local volume of the class manual on a node.
 func disk(name, node string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -57,7 +58,6 @@ spec:
 ---`, name, node)
 }
 
-// apply creates the objects of manifests.
 func (c *cluster) apply(manifests ...string) {
 	c.t.Helper()
 	c.mustKubectl("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
@@ -70,7 +70,7 @@ func (c *cluster) waitForRunningPod(name string) (pod corev1.Pod) {
 		pod = corev1.Pod{}
 		c.json(&pod, "get", "pod", name)
 		if pod.Status.Phase != corev1.PodRunning {
-			return fmt.Errorf("pod %s is %s: %+v", name, pod.Status.Phase, pod.Status.Conditions)
+			return fmt.Errorf("pod %s is %s, want Running: %+v", name, pod.Status.Phase, pod.Status.Conditions)
 		}
 		return nil
 	})
@@ -83,38 +83,38 @@ func TestDynamicProvisioning(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up()
 	if classes := c.mustKubectl("get", "sc"); !strings.Contains(classes, "berth-local (default)") || !strings.Contains(classes, "WaitForFirstConsumer") {
-		t.Errorf("get sc: %s", classes)
+		t.Errorf("get sc: got %s, want the default class berth-local with WaitForFirstConsumer", classes)
 	}
 	c.apply(claimAndPod("data", "", "web"))
 	pod := c.waitForRunningPod("web")
 	var claim corev1.PersistentVolumeClaim
 	eventually(t, eventTimeout, func() error {
 		if c.json(&claim, "get", "pvc", "data"); claim.Status.Phase != corev1.ClaimBound {
-			return fmt.Errorf("the claim is %s", claim.Status.Phase)
+			return fmt.Errorf("the claim is %s, want Bound", claim.Status.Phase)
 		}
 		return nil
 	})
 	dir := h.path(filepath.Join("data/volumes", pod.Spec.NodeName, claim.Spec.VolumeName))
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		t.Errorf("the directory of the volume: %v", err)
+		t.Errorf("directory of the volume %s: got error %v, want a directory", dir, err)
 	}
 	if node := claim.Annotations["volume.kubernetes.io/selected-node"]; node != pod.Spec.NodeName {
-		t.Errorf("the claim's node is %s, the pod's %s", node, pod.Spec.NodeName)
+		t.Errorf("got selected node %s of the claim, want the node of the pod %s", node, pod.Spec.NodeName)
 	}
 	eventually(t, eventTimeout, func() error {
 		text := c.mustKubectl("describe", "pvc", "data")
 		for _, reason := range []string{"WaitForFirstConsumer", "ExternalProvisioning", "ProvisioningSucceeded"} {
 			if !strings.Contains(text, reason) {
-				return fmt.Errorf("describe pvc does not print %s: %s", reason, text)
+				return fmt.Errorf("describe pvc: got %s, want an event with reason %s", text, reason)
 			}
 		}
 		return nil
 	})
 	if columns := strings.Fields(c.mustKubectl("get", "pv", "--no-headers")); !slices.Equal(columns[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
-		t.Errorf("get pv: %q", columns)
+		t.Errorf("get pv: got columns %q, want a bound volume of the class berth-local", columns)
 	}
 	if columns := strings.Fields(c.mustKubectl("get", "pvc", "--no-headers")); !slices.Equal(columns[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
-		t.Errorf("get pvc: %q", columns)
+		t.Errorf("get pvc: got columns %q, want a bound claim of the class berth-local", columns)
 	}
 	if code := c.proc.stop(); code != 0 {
 		t.Fatalf("exit code %d after Ctrl-C, want 0", code)
@@ -131,7 +131,8 @@ func TestDynamicProvisioning(t *testing.T) {
 	}
 }
 
-// TestPodsCompeteForVolume creates two pods for the only volume.
+// TestPodsCompeteForVolume checks that one of two pods gets the only volume, and that the other pod runs
+// after a second volume is created.
 func TestPodsCompeteForVolume(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up()
@@ -149,7 +150,7 @@ func TestPodsCompeteForVolume(t *testing.T) {
 			}
 		}
 		if pending == "" || running == "" {
-			return fmt.Errorf("running %q, pending %q", running, pending)
+			return fmt.Errorf("got running pod %q and pending pod %q, want one of each", running, pending)
 		}
 		return nil
 	})
@@ -159,8 +160,8 @@ func TestPodsCompeteForVolume(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutProvisionerTimesOut checks that a scheduling attempt fails after the scheduler's bind
-// timeout.
+// TestClaimWithoutProvisionerTimesOut checks that a scheduling attempt fails after the bind timeout of the
+// scheduler if the class of the claim has no running provisioner.
 func TestClaimWithoutProvisionerTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -178,16 +179,17 @@ profiles:
 	eventually(t, eventTimeout, func() error {
 		events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
 		if !strings.Contains(events, "not bound within 2s") {
-			return fmt.Errorf("events of the pod: %s", events)
+			return fmt.Errorf("got events of the pod %s, want \"not bound within 2s\"", events)
 		}
 		return nil
 	})
 	if text := c.mustKubectl("describe", "pvc", "c"); !strings.Contains(text, "missing.example.com/disk") || !strings.Contains(text, "selected-node") {
-		t.Errorf("describe pvc lacks the provisioner or the selected node: %s", text)
+		t.Errorf("describe pvc: got %s, want the provisioner and the selected node", text)
 	}
 }
 
-// TestClaimsSurviveKill kills the whole cluster while claims are being bound, and restarts it.
+// TestClaimsSurviveKill checks that all claims are bound to separate volumes if the whole cluster is killed
+// while it binds claims, and restarted.
 func TestClaimsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -207,12 +209,12 @@ func TestClaimsSurviveKill(t *testing.T) {
 	for _, v := range volumes.Items {
 		claims[v.Spec.ClaimRef.Name] = true
 		if _, err := os.Stat(v.Spec.Local.Path); err != nil {
-			t.Errorf("the directory of %s: %v", v.Name, err)
+			t.Errorf("directory of volume %s: %v", v.Name, err)
 		}
 	}
 	directories, _ := filepath.Glob(h.path("data/volumes/*/*"))
 	if len(volumes.Items) != n || len(claims) != n || len(directories) != n {
-		t.Errorf("%d volumes of %d claims, %d directories, want %d each", len(volumes.Items), len(claims), len(directories), n)
+		t.Errorf("got %d volumes of %d claims and %d directories, want %d each", len(volumes.Items), len(claims), len(directories), n)
 	}
 	c.mustKubectl("delete", "pods,pvc", "--all", "--wait=false")
 	eventually(t, eventTimeout, func() error {

@@ -12,8 +12,8 @@ import (
 )
 
 // bind creates the Binding, through an extender that binds if one is interested, and records the Scheduled event.
-// For a retried Bind the machine emits a ReportBound effect instead, since only the machine can determine whether the first
-// request was granted.
+// For a retried Bind the machine emits a ReportBound effect instead, since only the machine can determine
+// whether the first request was granted.
 func (x *Executor) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	out, handled := x.o.Extenders.Bind(ctx, e)
 	if !handled {

@@ -97,7 +97,7 @@ func TestBindVolumesOutcomes(t *testing.T) {
 func TestBindVolumesWritesReservationAndNode(t *testing.T) {
 	x, client := newTestExecutor(nil, newVolume(unchanged), newClaim("d1", ""))
 	if got := x.bindVolumes(t.Context(), newBindVolumes()); got.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", got)
+		t.Fatalf("outcome %+v, want Done", got)
 	}
 	v, _ := client.CoreV1().PersistentVolumes().Get(t.Context(), "v", metav1.GetOptions{})
 	if r := v.Spec.ClaimRef; r == nil || r.UID != "c1" || r.Name != "c" || r.Namespace != "ns" || r.Kind != "PersistentVolumeClaim" || v.Annotations[volume.AnnBoundByController] != "yes" {

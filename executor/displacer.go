@@ -94,7 +94,6 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	return d.deletePod(ctx, r, x.ResourceVersion)
 }
 
-// record returns the displacement record.
 func (x *Displacement) record() *displacement.Record {
 	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.RequestedBy, MessagePrefix: x.MessagePrefix,
 		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
@@ -162,7 +161,6 @@ func hasCondition(p *corev1.Pod, c displacement.Cause) bool {
 	return condition != nil && condition.Reason == c.Reason()
 }
 
-// deletePod deletes the victim.
 func (d *Displacer) deletePod(ctx context.Context, r *displacement.Record, version string) error {
 	uid := types.UID(r.Victim.UID)
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: r.Grace}
@@ -176,7 +174,8 @@ func (d *Displacer) deletePod(ctx context.Context, r *displacement.Record, versi
 	return err
 }
 
-// isDeletedOrReplaced reports whether an error means that the pod was deleted or replaced by another one of the same name.
+// isDeletedOrReplaced reports whether an error means that the pod was deleted, or replaced by another one
+// of the same name.
 func isDeletedOrReplaced(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

@@ -30,11 +30,11 @@ func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fak
 	read := func() []*journal.Displacement {
 		list, lineErrors, err := journal.Read(dir)
 		if err != nil || len(lineErrors) > 0 {
-			t.Fatalf("reading the journal: got error %v and line errors %v", err, lineErrors)
+			t.Fatalf("reading the journal: got error %v and line errors %v, want none", err, lineErrors)
 		}
 		return list
 	}
-	onRecordLost := func(kind string, err error) { t.Errorf("a record (%s) was not written: %v", kind, err) }
+	onRecordLost := func(kind string, err error) { t.Errorf("a record (%s) was not written: %v, want no error", kind, err) }
 	return &Displacer{Client: client, Now: func() time.Time { return testTime }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: onRecordLost}, client, read
 }
 
@@ -46,7 +46,7 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 		return true, nil, apierrors.NewInternalError(errors.New("not now"))
 	})
 	if err := d.Displace(t.Context(), x); err == nil {
-		t.Fatal("Displace returned no error although the deletion failed")
+		t.Fatal("Displace returned no error although the deletion failed, want one")
 	}
 	client.ReactionChain = client.ReactionChain[1:]
 	if err := d.Displace(t.Context(), x); err != nil {
@@ -91,7 +91,7 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	}
 	for _, a := range client.Actions() {
 		if p, ok := a.(ktesting.PatchAction); ok && !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
-			t.Errorf("patch %s lacks the phase Failed", p.GetPatch())
+			t.Errorf("patch %s, want one with the phase Failed", p.GetPatch())
 		}
 	}
 }
@@ -139,6 +139,6 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 		}
 	}
 	if d, _, _ := newTestDisplacer(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
-		t.Error("a pod without UID was displaced")
+		t.Error("Displace of a pod without UID returned no error, want one")
 	}
 }

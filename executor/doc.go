@@ -26,12 +26,13 @@
 // record is also appended to the journal, if there is one; a journal error does not stop the displacement. The
 // first writer of the record counts the displacement, once, across repetitions and lost responses.
 //
-// Extenders are called over HTTP as kube-scheduler does, one file per verb: filters in sequence, each with the
-// remaining nodes; prioritize calls in parallel, only if more than one node remains, with scores multiplied by
-// 10 and by the weight; preemption; and binding. An error of an extender that is not ignorable makes the call
-// Refused, with the extender, the verb and the error; other errors are reported and ignored. Pods and, for
-// extenders that are not nodeCacheCapable, nodes are sent as the API returns them, from a watch that runs only
-// while extenders are configured. Extender calls have separate workers, so a slow extender delays only its pods.
+// Extenders are called over HTTP as kube-scheduler does, with one file per verb. Filter calls are made in sequence,
+// each with the remaining nodes. Prioritize calls are made in parallel, and only if more than one node remains;
+// their scores are multiplied by 10 and by the weight. An error of an extender that is not ignorable makes the call
+// Refused, with a reason that names the extender, the verb and the error. Other errors are reported and ignored.
+// Pods are sent as the API returns them, and so are nodes if an extender is not nodeCacheCapable. They are read from
+// a watch that runs only while extenders are configured. Extender calls have separate workers, so a slow extender
+// delays only its pods.
 //
 // Differences from kube-scheduler: if an extender removes a node without a reason, the recorded reason names the
 // extender; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event with a new

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	maxNoteBytes    = 1024  // bytes, the limit of the API
-	maxQueuedEvents = 20000 // events that are not written yet
-	eventWriters    = 16    // concurrent requests
-	throttleDelay   = 50 * time.Millisecond
-	seriesTimeout   = 6 * time.Minute  // a repetition after this time starts a new event
-	seriesInterval  = 30 * time.Second // minimum time between two writes of a series
+	maxNoteBytes    = 1024                  // bytes, the limit of the API
+	maxQueuedEvents = 20000                 // events that are not written yet
+	eventWriters    = 16                    // concurrent requests
+	throttleDelay   = 50 * time.Millisecond // pause between two writes while they are throttled
+	seriesTimeout   = 6 * time.Minute       // a repetition after this time starts a new event
+	seriesInterval  = 30 * time.Second      // minimum time between two writes of a series
 )
 
 // Events writes events about pods. Repeated events become a series.
@@ -49,7 +49,8 @@ type seriesKey struct{ uid, reason, note string }
 type series struct {
 	namespace, name string
 	count           int32
-	last, written   time.Time
+	last            time.Time // of the last repetition
+	written         time.Time // of the last write
 }
 
 // NewEvents returns an event writer. The reporting controller is each pod's scheduler.
@@ -137,8 +138,7 @@ func (e *Events) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// writer writes events. While writes are throttled only the first writer
-// runs, with pauses.
+// writer writes events until ctx is done. While writes are throttled only the first writer runs, with pauses.
 func (e *Events) writer(ctx context.Context, first bool) {
 	for {
 		throttled := e.throttled()
@@ -181,13 +181,13 @@ func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
 
 // TruncateNote shortens a note to the limit of the API without splitting a character.
 func TruncateNote(note string) string {
-	const more = " ..."
+	const ellipsis = " ..."
 	if len(note) <= maxNoteBytes {
 		return note
 	}
-	end := maxNoteBytes - len(more)
+	end := maxNoteBytes - len(ellipsis)
 	for !utf8.RuneStart(note[end]) {
 		end--
 	}
-	return note[:end] + more
+	return note[:end] + ellipsis
 }

@@ -68,8 +68,8 @@ func blockingReason(err error) (message string, byBudget bool) {
 	return err.Error(), false
 }
 
-// isPermanentEvictionError reports whether a retry cannot succeed: the request is forbidden, or kube-apiserver does
-// not support it.
+// isPermanentEvictionError reports whether a retry cannot succeed: the request is forbidden, invalid or not
+// supported, or more than one budget covers the pod.
 func isPermanentEvictionError(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||
 		strings.Contains(err.Error(), "more than one PodDisruptionBudget")

@@ -36,7 +36,7 @@ type Options struct {
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
 	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
-	// Observe is called after each effect, with its outcome and duration.
+	// Observe is called after each effect, with its outcome and duration. It may be nil.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
 	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
 	// written. It may be nil.
@@ -67,17 +67,17 @@ func New(o Options) *Executor {
 	if o.OnDebitForbidden == nil {
 		o.OnDebitForbidden = func(*model.Budget, error) {}
 	}
-	a := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
+	x := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
 		displacer:     Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced}}
-	a.displacer.OnDebitForbidden = func(b *model.Budget, err error) { a.o.OnDebitForbidden(b, err) }
+	x.displacer.OnDebitForbidden = func(b *model.Budget, err error) { x.o.OnDebitForbidden(b, err) }
 	if o.Events != nil {
-		a.displacer.Instance = o.Events.instance
+		x.displacer.Instance = o.Events.instance
 	}
-	for i := range a.queues {
-		a.queues[i] = make(chan scheduling.Effect, queuedPerWorker)
+	for i := range x.queues {
+		x.queues[i] = make(chan scheduling.Effect, queuedPerWorker)
 	}
-	return a
+	return x
 }
 
 // Run executes effects until ctx is done and all requests have returned.
@@ -114,6 +114,7 @@ func (x *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 		select {
 		case q <- e:
 		case <-ctx.Done():
+			x.pending.Add(-1)
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func TestBindOutcomes(t *testing.T) {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}
 			if events := len(x.o.Events.queue); (events == 1) != (tc.want == scheduling.Done) {
-				t.Errorf("got %d events after %v", events, tc.want)
+				t.Errorf("got %d events after %v, want one if the outcome is Done, otherwise none", events, tc.want)
 			}
 		})
 	}
@@ -103,6 +104,18 @@ func TestScheduledEventIsRecordedOnce(t *testing.T) {
 	x.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
 	if ev := <-x.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
 		t.Errorf("event %+v, want the Scheduled event of ns/web", ev)
+	}
+}
+
+// TestPendingAfterCanceledSubmit checks that an effect counts as pending only if Submit has enqueued it.
+func TestPendingAfterCanceledSubmit(t *testing.T) {
+	x, _ := newTestExecutor(nil)
+	x.Submit(t.Context(), slices.Repeat([]scheduling.Effect{scheduling.RefreshPod{Pod: web}}, queuedPerWorker))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	x.Submit(ctx, []scheduling.Effect{scheduling.RefreshPod{Pod: web}})
+	if got := x.Pending(); got != queuedPerWorker {
+		t.Errorf("%d pending effects, want %d, the size of the full queue", got, queuedPerWorker)
 	}
 }
 

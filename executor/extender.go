@@ -52,7 +52,6 @@ func NewExtenders(client kubernetes.Interface, list config.Extenders, convertPod
 	return x, nil
 }
 
-// newTransport returns the HTTP transport for an extender.
 func newTransport(e *config.Extender) (http.RoundTripper, error) {
 	t := e.TLS
 	c, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: t.Insecure, ServerName: t.ServerName,

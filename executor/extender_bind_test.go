@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/config"
 )
-
-// teeReader copies a request's body while it is read.
-func teeReader(r *http.Request, w io.Writer) io.Reader { return io.TeeReader(r.Body, w) }
 
 func TestExtenderBind(t *testing.T) {
 	bind := scheduling.Bind{Pod: web, Node: "n1"}
@@ -55,10 +51,10 @@ func TestExtenderBind(t *testing.T) {
 	uninterested, d := serve(t, config.Extender{Bind: "bind", Managed: []string{"x.io/y"}}, nil)
 	x, _ := newTestExtenders(t, uninterested)
 	if _, handled := x.Bind(t.Context(), bind); handled || len(d.requests) != 0 {
-		t.Error("the extender bound a pod that it is not interested in")
+		t.Errorf("uninterested extender: handled %t after requests %q, want false and no request", handled, d.requests)
 	}
 	if _, handled := (*Extenders)(nil).Bind(t.Context(), bind); handled {
-		t.Error("the pod was bound although no extender has a bind verb")
+		t.Error("Bind without extenders returned true, want false")
 	}
 }
 
@@ -76,19 +72,20 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		return extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{node: v}}
 	}
 	for name, tc := range map[string]struct {
-		response any
-		want     string // victims of n1, or a part of the error
+		response  any
+		want      string // victims of n1, or a part of the error
+		wholePods bool   // the extender is not nodeCacheCapable
 	}{
-		"other victims on the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
-		"one node removed":          {meta("n1", 1, "v1"), "v1"},
-		"no node":                   {"{}", ""},
-		"unknown node":              {meta("n7", 0, "v1"), `node "n7" was not in the request`},
-		"unknown victim":            {meta("n1", 0, "v9"), `victim with UID "v9": not found on node "n1"`},
-		"no victim":                 {meta("n1", 0), `node "n1" has no victim`},
-		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
+		"other victims on the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1", false},
+		"whole pods":                {meta("n1", 1, "v1"), "v1", true},
+		"no node":                   {"{}", "", false},
+		"unknown node":              {meta("n7", 0, "v1"), `node "n7" was not in the request`, false},
+		"unknown victim":            {meta("n1", 0, "v9"), `victim with UID "v9": not found on node "n1"`, false},
+		"no victim":                 {meta("n1", 0), `node "n1" has no victim`, false},
+		"negative violations":       {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "one node removed"}, func(string, []string) any { return tc.response })
+			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: !tc.wholePods}, func(string, []string) any { return tc.response })
 			x, _ := newTestExtenders(t, e)
 			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {
@@ -106,8 +103,8 @@ func TestExtenderProcessPreemption(t *testing.T) {
 			if strings.Join(got, " ") != tc.want {
 				t.Errorf("victims %q, want %q", got, tc.want)
 			}
-			if hasWholePods := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); hasWholePods == e.NodeCacheCapable {
-				t.Errorf("nodeCacheCapable extenders must get UIDs, others whole pods: %s", d.bodies[0])
+			if hasWholePods := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); hasWholePods != tc.wholePods {
+				t.Errorf("request %s, want whole pods: %t", d.bodies[0], tc.wholePods)
 			}
 		})
 	}
@@ -118,13 +115,13 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		t.Errorf("a victim of equal priority: outcome %+v, want Refused", out)
 	}
 	e.Ignorable = true
-	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), request).Candidates, request.Candidates) {
-		t.Error("an ignorable extender's failure changed the result")
+	x, _ = newTestExtenders(t, e)
+	if got := x.ProcessPreemption(t.Context(), request).Candidates; !reflect.DeepEqual(got, request.Candidates) {
+		t.Errorf("an ignorable extender failed: candidates %+v, want %+v", got, request.Candidates)
 	}
 }
 
-// TestObjectCacheWatches checks that objects for extenders come from a watch
-// and not from single requests.
+// TestObjectCacheWatches checks that objects for extenders come from a watch and not from single requests.
 func TestObjectCacheWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, _ := newTestExtenders(t, config.Extender{URL: "http://x", Filter: "filter", Timeout: time.Second})
@@ -145,7 +142,8 @@ func TestObjectCacheWatches(t *testing.T) {
 		}
 		wholePods, _ := newTestExtenders(t, config.Extender{URL: "http://x", Preempt: "preempt"})
 		if wholePods.objects.podFieldSelector != "" || wholePods.objects.watchNodes {
-			t.Error("whole victims require watching all pods and no nodes")
+			t.Errorf("extender of whole victims: pods are watched with %q and nodes: %t, want all pods and no nodes",
+				wholePods.objects.podFieldSelector, wholePods.objects.watchNodes)
 		}
 		if got := x.MaxDuration(); got != 2*time.Second+readMargin {
 			t.Errorf("MaxDuration() = %v, want %v", got, 2*time.Second+readMargin)

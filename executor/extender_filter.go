@@ -18,8 +18,8 @@ import (
 const (
 	// scoreScale scales an extender's score (0 to 10) to the score of a plugin (0 to 100).
 	scoreScale = 100 / extenderv1.MaxExtenderPriority
-	// maxScore bounds accepted scores to prevent overflow. Like
-	// kube-scheduler, Berth accepts scores above 10.
+	// maxScore bounds the absolute value of accepted scores to prevent overflow. Like kube-scheduler, Berth
+	// accepts scores above 10.
 	maxScore = 1 << 30
 )
 
@@ -175,7 +175,7 @@ func (x *Extenders) prioritize(ctx context.Context, ex *extender, pod *corev1.Po
 			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is scored twice", s.Host))
 		}
 		if s.Score > maxScore || s.Score < -maxScore {
-			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q: score %d: must be %d to %d", s.Host, s.Score, extenderv1.MinExtenderPriority, extenderv1.MaxExtenderPriority))
+			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q: score %d: must be between %d and %d", s.Host, s.Score, -maxScore, maxScore))
 		}
 		seen[s.Host] = true
 	}

@@ -21,7 +21,7 @@ const (
 type extender struct {
 	config.Extender
 	http        *http.Client
-	maxResponse int64
+	maxResponse int64 // bytes
 }
 
 // statusError is a response other than 200 OK.
@@ -34,8 +34,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("response status %d %s: %q: want 200", e.code, http.StatusText(e.code), e.body)
 }
 
-// call posts a request to an extender and decodes the response. Errors name
-// the extender and the verb.
+// call posts a request to an extender and decodes the response. Errors name the extender and the verb.
 func (e *extender) call(ctx context.Context, verb string, request, response any) error {
 	if err := e.post(ctx, verb, request, response); err != nil {
 		return e.wrapError(verb, err)

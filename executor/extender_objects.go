@@ -108,7 +108,6 @@ func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error
 	return current, nil
 }
 
-// node returns the API object of a node.
 func (o *objectCache) node(ctx context.Context, name string) (*corev1.Node, error) {
 	if obj, ok, _ := o.nodes.GetByKey(name); ok {
 		return obj.(*corev1.Node), nil

@@ -112,8 +112,7 @@ func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c profiles
 	return out, nil
 }
 
-// findVictim returns a pod that an extender names: a victim of the candidate or
-// another pod on its node.
+// findVictim returns a pod that an extender names: a victim of the candidate or another pod on its node.
 func (x *Extenders) findVictim(ctx context.Context, c profiles.Candidate, uid string) (*model.Pod, error) {
 	if i := slices.IndexFunc(c.Victims, func(p *model.Pod) bool { return p.UID == uid }); i >= 0 {
 		return c.Victims[i], nil

@@ -3,6 +3,7 @@ package executor
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -42,7 +43,7 @@ func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		NodeNameToMetaVictims map[string]*extenderv1.MetaVictims
 		Node                  string
 	}
-	if err := json.NewDecoder(teeReader(r, &body)).Decode(&q); err != nil {
+	if err := json.NewDecoder(io.TeeReader(r.Body, &body)).Decode(&q); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -121,7 +122,6 @@ func threeNodes() scheduling.CallExtenders {
 	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []profiles.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
 }
 
-// filterResponse returns a filter response with node names.
 func filterResponse(names ...string) any { return extenderv1.ExtenderFilterResult{NodeNames: &names} }
 
 func TestExtenderFiltersRunInSequence(t *testing.T) {
@@ -148,12 +148,12 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 		t.Errorf("requests %q, %q, %q, want 3 nodes, 2 nodes and no request", d1.requests, d2.requests, d3.requests)
 	}
 	if !strings.Contains(d2.bodies[0], `"rack":"r7"`) || strings.Contains(d1.bodies[0], "rack") || !strings.Contains(d1.bodies[0], `"uid":"u1"`) {
-		t.Errorf("nodeCacheCapable extenders must get names, others whole nodes: %s\n%s", d1.bodies[0], d2.bodies[0])
+		t.Errorf("requests\n%s\n%s\nwant names for the nodeCacheCapable extender and whole nodes for the other one", d1.bodies[0], d2.bodies[0])
 	}
 	x, _ = newTestExtenders(t, fourth, fifth)
 	out = x.FilterAndPrioritize(t.Context(), threeNodes())
 	if len(out.ExtenderResult.Nodes) != 0 || len(out.ExtenderResult.FailedNodes) != 3 || !out.ExtenderResult.FailedNodes[0].Unresolvable || len(d5.requests) != 0 {
-		t.Errorf("an empty filter response must reject all nodes and end the sequence: %+v, requests %q", out.ExtenderResult, d5.requests)
+		t.Errorf("empty filter response: result %+v, later requests %q; want all nodes rejected and no request", out.ExtenderResult, d5.requests)
 	}
 }
 
@@ -214,18 +214,19 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
 	want := []profiles.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {
-		t.Errorf("outcome %+v, points %+v, want %+v", out, out.ExtenderResult, want)
+		t.Errorf("outcome %+v with result %+v, want Done with nodes %+v", out, out.ExtenderResult, want)
 	}
 	if len(c.list) != 3 {
 		t.Errorf("ignored errors %q, want 3", c.list)
 	}
 	single, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return filterResponse("n2") })
-	if x, _ = newTestExtenders(t, single); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
-		t.Errorf("prioritize called although only one node is feasible: %q", d.requests)
+	x, _ = newTestExtenders(t, single)
+	if got := x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes; !slices.Equal(got, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
+		t.Errorf("one feasible node: nodes %+v after requests %q, want n2 after one filter request", got, d.requests)
 	}
 }
 
-func TestExtendersSkipDeletedPods(t *testing.T) {
+func TestExtendersSkipReplacedPods(t *testing.T) {
 	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return filterResponse() })
 	x, _ := newTestExtenders(t, e)
 	out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: "u2", Spec: web.Spec}, Nodes: threeNodes().Nodes})

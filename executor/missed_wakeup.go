@@ -18,9 +18,9 @@ func (x *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outc
 
 func missedWakeupNote(e scheduling.MissedWakeup) string {
 	var names []string
-	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
-		if e.RejectedBy.Has(r) {
-			names = append(names, r.String())
+	for p := decision.NoPlugin + 1; p < decision.NumPlugins; p++ {
+		if e.RejectedBy.Has(p) {
+			names = append(names, p.String())
 		}
 	}
 	return fmt.Sprintf("The pod fits on node %s, but no event since its rejection by %s triggered a retry. It is retried now. This is a bug in the scheduler: please report it.",

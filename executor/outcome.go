@@ -22,8 +22,7 @@ func outcome(err error) scheduling.Outcome {
 }
 
 // isDefiniteRejection reports whether an error proves that the API server did not carry out the request. An error
-// without a status is a connection error. Timeouts and server errors may be returned
-// after the write.
+// without a status is a connection error. Timeouts and server errors may be returned after the write.
 func isDefiniteRejection(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -20,7 +20,6 @@ import (
 // machine repeats the effect.
 const maxPreemptTimeout = 100 * time.Second
 
-// timeoutFor returns the timeout of an effect.
 func (x *Executor) timeoutFor(e scheduling.Effect) time.Duration {
 	switch e := e.(type) {
 	case scheduling.Preempt:
@@ -120,7 +119,8 @@ func (x *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]vi
 	return out, nil
 }
 
-// setDisruptionTarget writes the DisruptionTarget condition. A victim that is deleted already is done.
+// setDisruptionTarget writes the DisruptionTarget condition. A victim that was deleted or replaced needs no
+// further step.
 func (x *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displacement.Record) error {
 	if v.hasTarget || v.deleted {
 		return nil
@@ -135,7 +135,7 @@ func (x *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displa
 
 // recordAndDelete writes the record of a victim and deletes it with its own grace period, in this order: a crash
 // between the two would otherwise leave a deleted pod without a record. If the deletion is then forbidden, the
-// record is wrong.
+// record describes a displacement that did not happen.
 func (x *Executor) recordAndDelete(ctx context.Context, v *victim, r *displacement.Record) error {
 	if !v.recorded {
 		err := x.displacer.tryWriteRecord(ctx, r)

@@ -130,8 +130,8 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	}
 }
 
-// TestPreemptRewritesLostEvent checks that a retry writes the record of a deleted victim.
-func TestPreemptRewritesLostEvent(t *testing.T) {
+// TestPreemptRetriesEvent checks that a retry writes an event whose first write failed.
+func TestPreemptRetriesEvent(t *testing.T) {
 	x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
 	remaining := 1
 	client.PrependReactor("create", "events", func(ktesting.Action) (bool, runtime.Object, error) {
@@ -157,8 +157,8 @@ func TestPreemptBudgetRefused(t *testing.T) {
 		want    scheduling.Result
 		allowed int32
 	}{
-		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
-		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
+		"first choice":                         {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
+		"overruled for the second choice":      {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
 		"debited before":                       {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime}}}, scheduling.Done, 0},
 		"debited for a pod with the same name": {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime.Add(-time.Hour)}}}, scheduling.Refused, 0},
 		"outdated status":                      {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},

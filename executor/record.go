@@ -89,7 +89,7 @@ func (d *Displacer) countOnce(rec *journal.Displacement) bool {
 }
 
 // WriteEvent writes the event that carries a record and reports whether this call recorded the displacement. An
-// existing event is kept, unless it was reconstructed and this record was not. related is the pod that the
+// existing event is not changed, unless its record was reconstructed and this one was not. related is the pod that the
 // victim makes room for; it may be nil.
 func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
 	text, err := rec.JSON()
@@ -121,7 +121,8 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 	return false, err
 }
 
-// resolveExisting handles an event that exists already and reports whether its record is this one.
+// resolveExisting replaces the reconstructed record of an event that exists already. It reports whether this call, or
+// an earlier one whose response was lost, recorded the displacement.
 func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displacement, ev *eventsv1.Event) (bool, error) {
 	unanswered := d.dedup.isUnanswered(rec.Pod.UID)
 	if rec.Reconstructed && !unanswered {
@@ -144,8 +145,8 @@ func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displaceme
 	return true, d.ReplaceRecord(ctx, existing, rec)
 }
 
-// ReplaceRecord replaces the record of an event, unless the event has changed.
-// The other fields of an event are immutable.
+// ReplaceRecord replaces the record of an event, unless the event has changed. The other fields of an event are
+// immutable.
 func (d *Displacer) ReplaceRecord(ctx context.Context, e metav1.Object, rec *journal.Displacement) error {
 	text, err := rec.JSON()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// maxDecisions is the number of decisions about a pod that a text shows.
+// maxDecisions is the maximum number of decisions about pods of a name that a text shows.
 const maxDecisions = 20
 
 // DeletedPod is what journals contain about deleted pods of one name.
@@ -94,7 +94,6 @@ func decisionsByUID(list []journal.Decision, currentUID string) [][]journal.Deci
 	return out
 }
 
-// formatDecision formats a decision and its outcome.
 func formatDecision(d journal.Decision) string {
 	var parts []string
 	if d.Node != "" {

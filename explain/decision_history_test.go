@@ -37,14 +37,14 @@ decisions in the scheduler's journal:
 it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, requested by pod ns/high (see berth explain displacement ns/p)
 `
 	if err := deletedPod.Text(&b); err != nil || b.String() != wantDisplaced {
-		t.Errorf("error %v, got\n%s\nwant\n%s", err, b.String(), wantDisplaced)
+		t.Errorf("got error %v and\n%s\nwant\n%s", err, b.String(), wantDisplaced)
 	}
 	b.Reset()
 	for range 30 {
 		list = append(list, list[2])
 	}
 	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 || strings.Contains(b.String(), "u1") {
-		t.Errorf("error %v, want the newest 20 decisions, got\n%s", err, b.String())
+		t.Errorf("got error %v and\n%s\nwant the newest 20 decisions", err, b.String())
 	}
 }
 
@@ -64,7 +64,7 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	lines := strings.Split(decisions, "\n")
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, deleted:" ||
 		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
-		t.Errorf("got\n%s", got)
+		t.Errorf("got\n%s\nwant 10 decisions of UID now, then the last 10 of UID old", got)
 	}
 	data, err := e.JSON()
 	var view struct {
@@ -76,6 +76,6 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	}
 	p.UID = "new" // no decision about it yet
 	if got := explanationText(t, e); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {
-		t.Errorf("got\n%s", got)
+		t.Errorf("got\n%s\nwant UID now as an earlier pod", got)
 	}
 }

@@ -157,8 +157,8 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	cause, _ := displacement.ParseCause(d.Cause)
 	add("cause", d.Cause+causeDescriptions[cause])
 	add("requested by", d.RequestedBy)
-	if f := d.Preemptor; f != nil {
-		add("for", fmt.Sprintf("pod %s (priority %d over %d)", f.Key(), f.Priority, d.Pod.Priority))
+	if p := d.Preemptor; p != nil {
+		add("for", fmt.Sprintf("pod %s (priority %d over %d)", p.Key(), p.Priority, d.Pod.Priority))
 	}
 	add("plugin", d.Rule)
 	add("message", d.Message)
@@ -186,7 +186,6 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	return lines
 }
 
-// causeDescriptions explain the causes.
 var causeDescriptions = map[displacement.Cause]string{
 	displacement.Preemption: ": a pod of higher priority needed its resources",
 	displacement.API:        ": its eviction was requested through the API",

@@ -88,6 +88,6 @@ func TestForgedRecords(t *testing.T) {
 		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{d}}.Text(&b))
 	}
 	if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "\nall good") {
-		t.Errorf("error %v, want no escape sequence and no added line in %q", err, b.String())
+		t.Errorf("got error %v and %q, want no escape sequence and no added line", err, b.String())
 	}
 }

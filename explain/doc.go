@@ -3,5 +3,5 @@
 //
 // ExplainPod and ExplainNode evaluate a state with packages placement, preemption and
 // remediation, and collect the results. All numbers come from engine values and are never
-// computed again.
+// recomputed.
 package explain

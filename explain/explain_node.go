@@ -40,11 +40,10 @@ type RejectedPod struct {
 	Verdict decision.Verdict
 }
 
-// maxEvaluated is the number of pending pods that ExplainNode evaluates, each on the whole
-// cluster.
+// maxEvaluated is the maximum number of different pending pods that ExplainNode evaluates, each on the whole cluster.
 const maxEvaluated = 200
 
-// ExplainNode explains a node; it returns nil if the node does not exist. profileOf
+// ExplainNode explains a node. It returns nil if the node does not exist. profileOf
 // returns the profile of a pod, or nil. pods are all pods of the cluster.
 func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
 	nodeID, ok := s.NodeID(name)
@@ -116,7 +115,6 @@ func labelsKey(l model.Labels) string {
 	return string(b)
 }
 
-// verdictForNode returns the verdict of one node in a record.
 func verdictForNode(rec *decision.Record, node string) decision.Verdict {
 	switch {
 	case rec.PreEnqueue != nil:

@@ -73,14 +73,14 @@ rejected
 		Holds     []struct{ Type, Owner string }
 	}
 	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Fits) != 2 || got.Rejected[0].Plugin != "NodeResourcesFit" && got.Rejected[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
-		t.Errorf("error %v, want 2500m requested, 2 pods that fit and the owner of the hold in %s", err, data)
+		t.Errorf("got error %v and %s, want 2500m requested, 2 pods that fit and the owner of the hold", err, data)
 	}
 	if ExplainNode(s, nil, 1, "none", nil) != nil {
 		t.Error("ExplainNode of a missing node returned an explanation, want nil")
 	}
 }
 
-func TestSortPendingPods(t *testing.T) {
+func TestQueueText(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	list := []PendingPod{
@@ -108,6 +108,6 @@ and 1 more (--all shows them)
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	if data, err := QueueJSON(nil); err != nil || !strings.Contains(string(data), `"pods": []`) {
-		t.Errorf("error %v, want an empty list of pods in %s", err, data)
+		t.Errorf("got error %v and %s, want an empty list of pods", err, data)
 	}
 }

@@ -20,7 +20,7 @@ type PodExplanation struct {
 	Pod         *model.Pod // as evaluated: unbound
 	Node        string     // node of a bound pod
 	NodeMissing bool       // the node does not exist
-	// Problems are reported by the node and keep the pod from running, one per line.
+	// Problems are reported by the node and prevent the pod from running, one per line.
 	Problems []string
 	// Nominated is the nominated node. TerminatingVictims are the pods that must terminate there
 	// first.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -15,9 +16,7 @@ const gib = 1 << 30
 
 func node(name string, labels map[string]string) *model.Node {
 	labelsWithHostname := map[string]string{framework.HostnameKey: name}
-	for k, v := range labels {
-		labelsWithHostname[k] = v
-	}
+	maps.Copy(labelsWithHostname, labels)
 	return &model.Node{Name: name, Labels: model.LabelsOf(labelsWithHostname), AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 * gib}}
 }
 

@@ -45,7 +45,7 @@ func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 	return out
 }
 
-// verdictKey returns a key of a verdict without numbers and pod names.
+// verdictKey returns a key of a verdict without numbers or pod names.
 func verdictKey(v *decision.Verdict) string {
 	var b strings.Builder
 	fmt.Fprint(&b, v.Plugin, v.Code)
@@ -130,7 +130,7 @@ func formatRange(resource string, lo, hi int64) string {
 	return FormatQuantity(resource, lo) + " to " + FormatQuantity(resource, hi)
 }
 
-// abbreviate joins up to limit names.
+// abbreviate joins up to limit names and counts the others.
 func abbreviate(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ", ")

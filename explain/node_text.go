@@ -128,7 +128,7 @@ func (e *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 	}
 }
 
-// writePending writes the pending pods that fit, and why others do not.
+// writePending writes the pending pods that fit, and the reasons for which others do not.
 func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(e.Fits) == 0 && len(e.Rejected) == 0 {
 		b.WriteString("\nno pending pods\n")
@@ -163,7 +163,7 @@ func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	}
 }
 
-// ageOf formats the time since then.
+// ageOf formats the time from then to now.
 func ageOf(now, then time.Time) string {
 	if then.IsZero() {
 		return "?"

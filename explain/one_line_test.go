@@ -14,7 +14,7 @@ func TestOneLine(t *testing.T) {
 		strings.Repeat("x", 301): strings.Repeat("x", 300) + " ...",
 	} {
 		if got := oneLine(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -46,17 +46,16 @@ func (e *PodExplanation) Text(w io.Writer, all bool) error {
 }
 
 // writeNomination writes the nominated node.
-func writeNomination(b *strings.Builder, a *PodExplanation) {
+func writeNomination(b *strings.Builder, e *PodExplanation) {
 	switch {
-	case a.Nominated == "":
-	case len(a.TerminatingVictims) == 0:
-		fmt.Fprintf(b, "nominated to %s\n", a.Nominated)
+	case e.Nominated == "":
+	case len(e.TerminatingVictims) == 0:
+		fmt.Fprintf(b, "nominated to %s\n", e.Nominated)
 	default:
-		fmt.Fprintf(b, "nominated to %s, waits for %s to terminate\n", a.Nominated, joinAnd(keys(a.TerminatingVictims)))
+		fmt.Fprintf(b, "nominated to %s, waits for %s to terminate\n", e.Nominated, joinAnd(keys(e.TerminatingVictims)))
 	}
 }
 
-// writePreemption writes the result of preemption.
 func writePreemption(b *strings.Builder, p *decision.Preemption) {
 	if p == nil {
 		return

@@ -72,7 +72,7 @@ func TestManyNodesAreGrouped(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := (&PodExplanation{Record: rec}).Text(&b, true); err != nil || !strings.Contains(b.String(), "    m19: needs 20m") || strings.Contains(b.String(), "more,") {
-		t.Errorf("error %v, want all nodes in\n%s", err, b.String())
+		t.Errorf("got error %v, want all nodes in\n%s", err, b.String())
 	}
 }
 
@@ -144,7 +144,7 @@ func TestExplainPodOnMissingNode(t *testing.T) {
 		pod := &model.Pod{Namespace: "a", Name: "b", UID: "u", NodeName: node, Spec: &model.PodSpec{SchedulerName: p.Name()}}
 		var b strings.Builder
 		if err := ExplainPod(s, p, 1, preemption.Options{}, pod).Text(&b, false); err != nil || !strings.Contains(b.String(), want) {
-			t.Errorf("error %v, want %q in\n%s", err, want, b.String())
+			t.Errorf("got error %v, want %q in\n%s", err, want, b.String())
 		}
 	}
 }

@@ -18,7 +18,7 @@ type PendingPod struct {
 	Pod       string    `json:"pod"` // namespace/name
 	Scheduler string    `json:"scheduler"`
 	Priority  int32     `json:"priority"`
-	State     string    `json:"state"` // new, gated, unschedulable, nominated, error
+	State     string    `json:"state"` // see pendingOrder
 	Created   time.Time `json:"created,omitzero"`
 	Since     time.Time `json:"since,omitzero"` // of the state; creation time if unknown
 	Nominated string    `json:"nominatedNode,omitempty"`
@@ -26,15 +26,16 @@ type PendingPod struct {
 	Gates     []string  `json:"gates,omitempty"`
 }
 
-// The states of a PendingPod, in the order in which pods are tried.
+// The states of a PendingPod.
 const (
 	PendingNominated     = "nominated"
 	PendingNew           = "new"
-	PendingUnschedulable = "unschedulable"
 	PendingError         = "error"
+	PendingUnschedulable = "unschedulable"
 	PendingGated         = "gated"
 )
 
+// pendingOrder lists the states in the order of the output.
 var pendingOrder = []string{PendingNominated, PendingNew, PendingError, PendingUnschedulable, PendingGated}
 
 // SortPendingPods sorts pods by state, then by priority, then by age.
@@ -78,7 +79,6 @@ func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 	return err
 }
 
-// waitsFor returns what a pod waits for.
 func waitsFor(p *PendingPod) string {
 	switch p.State {
 	case PendingGated:

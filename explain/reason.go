@@ -69,8 +69,8 @@ func formatBytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64) + units[u]
 }
 
-// shortage returns the missing fraction of the requested resources as a measure of how
-// close a verdict is to success; verdicts without numbers come last.
+// shortage returns the largest missing fraction of a requested resource, as a measure of how far a verdict is from
+// success. It returns 0 for a verdict without numbers, and 2 if the node can never satisfy a request.
 func shortage(v *decision.Verdict) float64 {
 	largest := 0.0
 	for i := range v.Reasons {

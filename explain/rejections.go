@@ -15,7 +15,7 @@ const (
 )
 
 // writeRejections writes the rejected nodes by plugin in groups, smallest shortage first.
-// all writes every node.
+// If all is set, it writes every node.
 func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
 	groups := groupNodes(nodes)
 	for i := 0; i < len(groups); {

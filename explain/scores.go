@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// maxRows is the number of rows of the score table.
+// maxRows is the maximum number of best nodes in the score table.
 const maxRows = 10
 
 // writeScores writes the scores of the best nodes and of the node of the pod.
@@ -41,8 +41,8 @@ func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprint(t, "NODE\tTOTAL")
-	for _, r := range plugins {
-		fmt.Fprint(t, "\t"+r.String())
+	for _, p := range plugins {
+		fmt.Fprint(t, "\t"+p.String())
 	}
 	fmt.Fprintln(t)
 	remaining := 0
@@ -73,10 +73,10 @@ func writeScoreRow(w io.Writer, n *decision.NodeRecord, plugins []decision.Plugi
 		suffix += " (here)"
 	}
 	fmt.Fprintf(w, "%s%s\t%d", n.Name, suffix, n.Total)
-	for _, r := range plugins {
+	for _, p := range plugins {
 		points := int64(0)
 		for _, s := range n.Scores {
-			if s.Plugin == r {
+			if s.Plugin == p {
 				points = s.Points
 			}
 		}

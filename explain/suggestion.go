@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/remediation"
 )
 
-// maxSuggestions is the number of suggestions that a text shows.
+// maxSuggestions is the maximum number of suggestions that a text shows.
 const maxSuggestions = 5
 
 // SuggestionText describes a suggestion.
@@ -37,7 +37,7 @@ func equalRemoval(pod *model.Pod, a, b *remediation.Change) bool {
 	return b.Kind == remediation.RemovePod && a.Node == b.Node && removalVerb(pod, a) == removalVerb(pod, b)
 }
 
-// removalVerb returns "preempt" if the pod may preempt the other, otherwise "remove".
+// removalVerb returns "preempt" if the pod may preempt the pod of the change, otherwise "remove".
 func removalVerb(pod *model.Pod, c *remediation.Change) string {
 	if remediation.Preemptible(pod, c.Pod) {
 		return "preempt"
@@ -52,7 +52,6 @@ func joinAnd(parts []string) string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
-// changeText describes one change.
 func changeText(pod *model.Pod, c *remediation.Change) string {
 	switch c.Kind {
 	case remediation.FreeResource:
@@ -159,14 +158,13 @@ func sizeText(size *model.Resources) string {
 	return joinAnd(parts)
 }
 
-// writeSuggestions writes the suggestions.
-func writeSuggestions(b *strings.Builder, a *PodExplanation) {
-	if a.Suggestions == nil {
+func writeSuggestions(b *strings.Builder, e *PodExplanation) {
+	if e.Suggestions == nil {
 		return
 	}
-	list := groupEqual(a.Suggestions.Suggestions)
+	list := groupEqual(e.Suggestions.Suggestions)
 	if len(list) == 0 {
-		fmt.Fprintf(b, "\nNo small change makes the pod fit (%d tried)\n", a.Suggestions.Trials)
+		fmt.Fprintf(b, "\nNo small change makes the pod fit (%d tried)\n", e.Suggestions.Trials)
 	} else {
 		b.WriteString("\nEach of these makes the pod fit (verified on a copy of the cluster)\n")
 	}
@@ -175,11 +173,11 @@ func writeSuggestions(b *strings.Builder, a *PodExplanation) {
 			fmt.Fprintf(b, "  and %d more (-o json shows all)\n", len(list)-i)
 			break
 		}
-		fmt.Fprintf(b, "  %s\n", suggestionGroupText(a.Pod, list[i]))
+		fmt.Fprintf(b, "  %s\n", suggestionGroupText(e.Pod, list[i]))
 	}
-	if a.Suggestions.VerdictsWhenEmpty != nil {
+	if e.Suggestions.VerdictsWhenEmpty != nil {
 		b.WriteString("\nThe pod fits no node even if it were empty\n")
-		for _, g := range groupNodes(a.Suggestions.VerdictsWhenEmpty) {
+		for _, g := range groupNodes(e.Suggestions.VerdictsWhenEmpty) {
 			names := make([]string, len(g.records))
 			for i, n := range g.records {
 				names[i] = n.Name

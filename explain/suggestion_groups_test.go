@@ -39,7 +39,7 @@ func TestEqualSuggestionsAreGrouped(t *testing.T) {
 	}
 	data, err := e.JSON()
 	if err != nil || strings.Count(string(data), `"message": "free 100m cpu on n`) != 6 || !strings.Contains(string(data), `"similarNodesNotTried": 4`) {
-		t.Errorf("error %v, want 6 suggestions and 4 nodes not tried in %s", err, data)
+		t.Errorf("got error %v and %s, want 6 suggestions and 4 nodes not tried", err, data)
 	}
 	cpuAndMemory := largePod()
 	cpuAndMemory.Spec.Requests.Memory = 8 * gib

@@ -2,7 +2,7 @@ package explain
 
 import "time"
 
-// TextOptions control how a report is printed as text.
+// TextOptions controls how a report is printed as text.
 type TextOptions struct {
 	Now   time.Time
 	Limit int  // maximum rows of a table; 0 for all

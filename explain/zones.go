@@ -76,7 +76,7 @@ func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
 	return out
 }
 
-// noRateReason returns why no node of a zone is tainted.
+// noRateReason returns the reason for which no node of a zone is tainted.
 func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, allUnready bool) string {
 	switch {
 	case allUnready:

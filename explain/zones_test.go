@@ -28,7 +28,7 @@ func TestZonesText(t *testing.T) {
 		nodes []nodelifecycle.Node
 		want  string
 	}{
-		"some are lost": {nodes, `
+		"some nodes are unready": {nodes, `
 ZONE       STATE              READY   TAINTED  QUEUED  RATE
 (no zone)  Normal             1 of 1  0        0       1 node per 10s
 r/a        PartialDisruption  1 of 4  1        2       none: 50 nodes or fewer, and 55 % or more are not ready
@@ -41,7 +41,7 @@ a3            r/a   Unknown  20s  position 2, not before the rate changes
 b1            r/b   Unknown  50s  position 1, now
 b2            r/b   Unknown  40s  position 2, in 10s
 `},
-		"all are lost": {nodes[4:6], `
+		"all nodes are unready": {nodes[4:6], `
 No zone has a ready node: no node is tainted and no pod evicted.
 ZONE  STATE           READY   TAINTED  QUEUED  RATE
 r/b   FullDisruption  0 of 2  0        2       none: no zone has a ready node
@@ -67,6 +67,6 @@ b2            r/b   Unknown  40s  position 2, not before the rate changes
 func TestZonesJSON(t *testing.T) {
 	js, err := json.Marshal(ZonesOf(nil, nodelifecycle.Defaults(), time.Time{}))
 	if err != nil || !strings.Contains(string(js), `"zones":[]`) {
-		t.Errorf("error %v, want an empty list of zones in %s", err, js)
+		t.Errorf("got error %v and %s, want an empty list of zones", err, js)
 	}
 }

@@ -2,10 +2,10 @@
 // scheduling machine.
 //
 // There is one reflector per kind. Each object is converted by internal/conversion on arrival and
-// then dropped: the cluster state of the machine is the only copy. This package keeps, per kind, a
+// then dropped: the cluster state of the machine is the only copy. This package stores, per kind, a
 // map from key to UID, so that a relist emits the changes that a broken watch missed: an object
 // that is not in the new list was deleted; an object with another UID was deleted and recreated.
-// For pending pods it also keeps the PodScheduled condition, for the executor.
+// For pending pods it also stores the PodScheduled condition, for the executor.
 //
 // Order: events of one kind arrive in the order of their resource versions. There is no order
 // between kinds. The scheduler must not decide anything before Synced is closed.

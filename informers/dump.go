@@ -29,7 +29,7 @@ func ReadDump(files []string) ([]runtime.Object, error) {
 			return nil, err
 		}
 		if err := config.SplitDocuments(file, data, func(doc []byte) (err error) {
-			out, err = decode(out, doc)
+			out, err = decode(out, doc, false)
 			return err
 		}); err != nil {
 			return nil, err
@@ -46,8 +46,8 @@ var decoder = func() runtime.Decoder {
 	return serializer.NewCodecFactory(s).UniversalDeserializer()
 }()
 
-// decode appends the objects of one document.
-func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
+// decode appends the objects of one document or, if inList is set, of one item of a List.
+func decode(out []runtime.Object, doc []byte, inList bool) ([]runtime.Object, error) {
 	js, err := utilyaml.ToJSON(doc)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,11 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 		items, err := meta.ExtractList(o)
 		return append(out, items...), err
 	}
+	if inList { // each level would copy the document
+		return nil, errors.New("a List in a List is not supported")
+	}
 	for i := range list.Items {
-		if out, err = decode(out, list.Items[i].Raw); err != nil {
+		if out, err = decode(out, list.Items[i].Raw, true); err != nil {
 			return nil, fmt.Errorf("%s: items[%d]: %w", kind.Kind, i, err)
 		}
 	}

@@ -95,7 +95,7 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 			select {
 			case <-s.Synced():
 			case <-ctx.Done():
-				t.Fatalf("never synced: waiting for %v", s.Unsynced())
+				t.Fatalf("not synced after 30 s: waiting for %v, want all kinds synced", s.Unsynced())
 			}
 			for served := range onServed {
 				if served == (tc.code == http.StatusOK) {

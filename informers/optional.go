@@ -73,7 +73,7 @@ func (s *Source) runWhenServed(ctx context.Context, groupVersion string, k kind)
 			return
 		case determined:
 			s.setServed(k.name, false)
-		default:
+		default: // discovery failed
 			backoff = minDiscoveryBackoff
 		}
 		select {
@@ -85,8 +85,8 @@ func (s *Source) runWhenServed(ctx context.Context, groupVersion string, k kind)
 	}
 }
 
-// resourceServed reports whether a resource is served, and whether that could be determined. If discovery is forbidden it
-// returns true: the list request then shows whether the resource may be read.
+// resourceServed reports whether a resource is served, and whether that could be determined. If discovery is
+// forbidden it returns true: the list request then shows whether the resource may be read.
 func (s *Source) resourceServed(groupVersion, resource string) (served, determined bool) {
 	list, err := s.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
 	if apierrors.IsForbidden(err) {

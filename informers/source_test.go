@@ -26,7 +26,6 @@ func pod(name, uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
 }
 
-// formatEvents formats events briefly.
 func formatEvents(events []scheduling.Event) string {
 	out := ""
 	for _, e := range events {
@@ -182,7 +181,7 @@ func TestRelistEmitsMissedDeletions(t *testing.T) {
 		t.Errorf("a second deletion produced%s, want no event", formatEvents(got))
 	}
 	if err := store.Add(&corev1.Node{}); err == nil {
-		t.Error("adding a node to the pod store returned no error")
+		t.Error("adding a node to the pod store returned no error, want one")
 	}
 }
 

@@ -47,7 +47,8 @@ func (s *eventStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace replaces all objects by those of a list. Objects that are not in the list were deleted while the watch was broken.
+// Replace replaces all objects with those of a list. Objects that are not in the list were deleted while the
+// watch was broken.
 func (s *eventStore) Replace(list []any, _ string) error {
 	var events []scheduling.Event
 	existing := make(map[string]bool, len(list))
@@ -76,6 +77,7 @@ func (s *eventStore) Replace(list []any, _ string) error {
 // Resync does nothing: events are not repeated.
 func (s *eventStore) Resync() error { return nil }
 
+// upsert stores an object and appends its events.
 func (s *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Event, error) {
 	o, ok := obj.(metav1.Object)
 	if !ok {
@@ -100,6 +102,7 @@ func (s *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Ev
 	return append(events, converted), nil
 }
 
+// remove removes an object and appends its deletion event, unless the object is not relevant.
 func (s *eventStore) remove(events []scheduling.Event, k string) []scheduling.Event {
 	e, ok := s.objects[k]
 	if !ok {

@@ -33,14 +33,14 @@ const (
 func TestReadNodes(t *testing.T) {
 	nodes, err := ReadNodes(csvFile(t, nodeHeader+"n-1,96000,393216,8,G2\nn-2,32000,262144,0,\n"))
 	if err != nil || len(nodes) != 2 {
-		t.Fatal(nodes, err)
+		t.Fatalf("got nodes %v and error %v, want 2 nodes", nodes, err)
 	}
 	c := nodes[0].Status.Capacity
 	if c.Cpu().MilliValue() != 96000 || c.Memory().Value() != 384<<30 || nodes[0].Labels[GPUModel] != "G2" {
-		t.Errorf("node %+v, want 96 CPUs, 384 GiB and model G2", nodes[0])
+		t.Errorf("got node %+v, want 96 CPUs, 384 GiB and model G2", nodes[0])
 	}
 	if _, ok := nodes[1].Status.Capacity[GPU]; ok {
-		t.Errorf("capacity %v of a node without GPUs, want no %s", nodes[1].Status.Capacity, GPU)
+		t.Errorf("got capacity %v of a node without GPUs, want no %s", nodes[1].Status.Capacity, GPU)
 	}
 }
 
@@ -48,18 +48,18 @@ func TestReadPods(t *testing.T) {
 	file := csvFile(t, podHeader+"p-1,6000,1024,1,460,V100M16|G2|G2,LS,Running,0,9,0\np-2,1000,0,0,0,,BE,Pending,1,2,\n")
 	pods, err := ReadPods(file, 0)
 	if err != nil || len(pods) != 2 {
-		t.Fatal(pods, err)
+		t.Fatalf("got pods %v and error %v, want 2 pods", pods, err)
 	}
 	c := pods[0].Spec.Containers[0].Resources
 	if gpus := c.Requests[GPU]; gpus.Value() != 1 {
-		t.Errorf("request for a share of a GPU: %s GPUs, want 1", gpus.String())
+		t.Errorf("request for a share of a GPU: got %s GPUs, want 1", gpus.String())
 	}
 	values := pods[0].Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values
 	if fmt.Sprint(values) != "[G2 V100M16]" {
-		t.Errorf("models %v, want [G2 V100M16]", values)
+		t.Errorf("got models %v, want [G2 V100M16]", values)
 	}
-	if pods, _ := ReadPods(file, 1); len(pods) != 1 {
-		t.Errorf("ReadPods with limit 1: %d pods, want 1", len(pods))
+	if pods, err := ReadPods(file, 1); err != nil || len(pods) != 1 {
+		t.Errorf("ReadPods with limit 1: got %d pods and error %v, want 1 pod", len(pods), err)
 	}
 }
 
@@ -74,13 +74,13 @@ func TestInvalidLists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := ReadNodes(csvFile(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("ReadNodes: %v, want %q in the error", err, tc.want)
+				t.Errorf("ReadNodes: got error %v, want %q", err, tc.want)
 			}
 		})
 	}
 }
 
-// The fake API binds odd pods at creation and reports even pods as unschedulable.
+// TestRun runs a load on a fake API that binds odd pods at creation and reports even pods as unschedulable.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, err := ReadPods(csvFile(t, podHeader+"p-1,1000,1,0,0,,,,,,\np-2,1000,1,0,0,,,,,,\np-3,1000,1,0,0,,,,,,\n"), 0)
@@ -103,11 +103,11 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Placed != 2 || s.Pending != 1 || s.Unexplained != 0 || s.CreateSeconds < 1 {
-			t.Errorf("summary %+v, want 2 pods placed and 1 pending with a reason", s)
+			t.Errorf("got summary %+v, want 2 pods placed and 1 pending with a reason", s)
 		}
 		var b bytes.Buffer
 		if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "    1  0/1 nodes") {
-			t.Errorf("Print: %q, %v, want the reason 0/1 nodes", b.String(), err)
+			t.Errorf("Print: got %q and error %v, want the reason 0/1 nodes", b.String(), err)
 		}
 	})
 }

@@ -29,7 +29,7 @@ const (
 var Assumptions = []string{
 	"devices are whole: a share of a GPU (gpu_milli < 1000) takes one " + string(GPU),
 	"gpu_spec is a required node affinity on the label " + GPUModel,
-	"requests are also what a pod would use; no limits, no priorities, no owners",
+	"requests are also what a pod would use; no limits except of GPUs, no priorities, no owners",
 	"pods run until they are deleted; creation and deletion times are not replayed",
 }
 
@@ -72,13 +72,22 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 	}
 }
 
-// parseCount parses a count.
 func parseCount(field func(string) string, column string) (int64, error) {
 	n, err := strconv.ParseInt(field(column), 10, 64)
-	if err != nil || n < 0 || n > 1<<40 {
-		return 0, fmt.Errorf("%s: %q: must be a non-negative integer", column, field(column))
+	const limit = 1 << 40
+	if err != nil || n < 0 || n > limit {
+		return 0, fmt.Errorf("%s: %q: must be an integer from 0 to %d", column, field(column), limit)
 	}
 	return n, nil
+}
+
+// parseName reads the name of an object from a column.
+func parseName(field func(string) string, column string) (string, error) {
+	name := field(column)
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return "", fmt.Errorf("%s: %q: %s", column, name, problems[0])
+	}
+	return name, nil
 }
 
 // parseCounts parses several columns of a line.
@@ -101,9 +110,9 @@ func ReadNodes(file string) ([]*corev1.Node, error) {
 		if err != nil {
 			return err
 		}
-		name := field("sn")
-		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-			return fmt.Errorf("sn: %q: %s", name, problems[0])
+		name, err := parseName(field, "sn")
+		if err != nil {
+			return err
 		}
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 		node.Status.Capacity = corev1.ResourceList{
@@ -133,9 +142,9 @@ func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 		if err != nil {
 			return err
 		}
-		name := field("name")
-		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-			return fmt.Errorf("name: %q: %s", name, problems[0])
+		name, err := parseName(field, "name")
+		if err != nil {
+			return err
 		}
 		out = append(out, newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]))
 		return nil

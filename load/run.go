@@ -24,7 +24,7 @@ type Options struct {
 	Name      string  // name of the run, the value of RunLabel
 	// Settle ends the wait if no pod was scheduled or reported as unschedulable for this long.
 	Settle time.Duration
-	// Progress is called several times a second.
+	// Progress is called several times a second. Optional.
 	Progress func(Progress)
 }
 
@@ -61,14 +61,14 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 			creating, created = false, time.Since(started)
 		case <-tick.C:
 		}
-		scheduled, unschedulable, idle := watch.progress()
+		scheduled, unschedulable, sinceChange := watch.progress()
 		if o.Progress != nil {
 			o.Progress(Progress{Created: int(count.Load()), Placed: scheduled, Unschedulable: unschedulable, Total: len(o.Pods)})
 		}
-		if !creating && (scheduled+unschedulable == len(o.Pods) || idle > o.Settle) {
+		if !creating && (scheduled+unschedulable == len(o.Pods) || sinceChange > o.Settle) {
 			s, err := watch.summary(ctx, o)
 			if err == nil {
-				s.CreateSeconds, s.Seconds = created.Seconds(), (time.Since(started) - idle).Seconds()
+				s.CreateSeconds, s.Seconds = created.Seconds(), (time.Since(started) - sinceChange).Seconds()
 			}
 			return s, err
 		}

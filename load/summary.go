@@ -98,7 +98,6 @@ func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	return out, nil
 }
 
-// addResources adds list to sum.
 func addResources(sum, list corev1.ResourceList) {
 	for name, q := range list {
 		total := sum[name]

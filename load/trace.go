@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // TracePod is a pod of a trace with its times since the start.
@@ -23,13 +22,13 @@ func ReadTrace(file string) ([]TracePod, error) {
 		if err != nil {
 			return err
 		}
-		name := field("name")
-		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-			return fmt.Errorf("name: %q: %s", name, problems[0])
+		name, err := parseName(field, "name")
+		if err != nil {
+			return err
 		}
 		const limit = 1 << 33 // seconds; a time.Duration cannot hold more
 		if n[3] > n[4] || n[4] >= limit {
-			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], limit)
+			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, with deletion_time at least creation_time and below %d", n[3], n[4], limit)
 		}
 		out = append(out, TracePod{
 			Pod:     newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]),

@@ -16,7 +16,7 @@ import (
 type podWatcher struct {
 	mu            sync.Mutex
 	placed        map[string]bool   // by name
-	unschedulable map[string]string // name to reason
+	unschedulable map[string]string // condition message by name
 	lastChange    time.Time
 }
 
@@ -26,7 +26,7 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
 		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
 	informer := factory.Core().V1().Pods().Informer()
-	// Keep only the fields that observe reads.
+	// Store only the fields that observe reads.
 	if err := informer.SetTransform(func(obj any) (any, error) {
 		if p, ok := obj.(*corev1.Pod); ok {
 			return &corev1.Pod{
@@ -77,9 +77,9 @@ func (w *podWatcher) observe(obj any) {
 	}
 }
 
-// progress returns the number of scheduled and unschedulable pods and the time since the last
+// progress returns the numbers of scheduled and unschedulable pods and the time since the last
 // change.
-func (w *podWatcher) progress() (scheduled, unschedulable int, idle time.Duration) {
+func (w *podWatcher) progress() (scheduled, unschedulable int, sinceChange time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.placed), len(w.unschedulable), time.Since(w.lastChange)

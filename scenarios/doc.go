@@ -1,8 +1,8 @@
 // Package scenarios holds Berth's behavior over time as text: each *.txt file describes a cluster,
 // timed actions, expectations, and the recorded timeline. Package sim/script reads them.
 //
-// Tests also run them with lagging watches and with every actor restarted between steps, except
-// scenarios that depend on exact times (option exact).
+// Tests also run them with lagging watches and with every actor restarted between steps. Scenarios
+// that depend on exact times (option exact) run without restarts.
 //
 //	go test ./scenarios            runs them all
 //	go test ./scenarios -rewrite   rewrites their timelines; review the diff

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,11 +35,7 @@ func TestEveryIssueHasAScenario(t *testing.T) {
 	}
 	words := strings.Fields(descriptions.String())
 	for _, issue := range issues {
-		found := false
-		for _, word := range words {
-			found = found || word == "#"+issue
-		}
-		if !found {
+		if !slices.Contains(words, "#"+issue) {
 			t.Errorf("no scenario's description names #%s", issue)
 		}
 	}

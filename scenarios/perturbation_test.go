@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// perturbations must not change the outcome of a scenario. Scenarios marked exact, or that test a
-// single moment or a stopped actor, are not restarted.
+// perturbations must not change the outcome of a scenario. Scenarios that depend on exact times or on a
+// stopped actor (option exact) run without restarts.
 var perturbations = map[string]script.Perturbation{
 	"restarts": {Restarts: true, ExpectTimeout: 2 * time.Minute},
 	"lag":      {Lag: 300 * time.Millisecond, ExpectTimeout: 2 * time.Minute},
@@ -27,20 +27,21 @@ func TestScenariosWithPerturbations(t *testing.T) {
 		t.Fatalf("no scenarios found (%v)", err)
 	}
 	for _, file := range files {
-		for name, h := range perturbations {
-			t.Run(strings.TrimSuffix(file, ".txt")+"/"+name, func(t *testing.T) { suffer(t, file, h) })
+		for name, p := range perturbations {
+			t.Run(strings.TrimSuffix(file, ".txt")+"/"+name, func(t *testing.T) { checkPerturbation(t, file, p) })
 		}
 	}
 }
 
-func suffer(t *testing.T, file string, h script.Perturbation) {
+// checkPerturbation checks that a scenario with a perturbation meets its expectations and has the same final state.
+func checkPerturbation(t *testing.T, file string, p script.Perturbation) {
 	s := read(t, file)
-	if s.TimingSensitive() && h.Restarts {
+	if s.TimingSensitive() && p.Restarts {
 		return
 	}
-	h.FinalState = run(t, s).FinalState()
+	p.FinalState = run(t, s).FinalState()
 	s = read(t, file)
-	s.SetPerturbation(h)
+	s.SetPerturbation(p)
 	if err := run(t, s).Err(); err != nil {
 		t.Error(err)
 	}

@@ -19,11 +19,12 @@ func TestScenarios(t *testing.T) {
 		t.Fatalf("no scenarios found (%v)", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) { play(t, file) })
+		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) { checkScenario(t, file) })
 	}
 }
 
-func play(t *testing.T, file string) {
+// checkScenario checks the expectations and the timeline of a scenario, or rewrites the timeline with -rewrite.
+func checkScenario(t *testing.T, file string) {
 	s := read(t, file)
 	result := run(t, s)
 	if err := result.Err(); err != nil {
@@ -45,7 +46,7 @@ func play(t *testing.T, file string) {
 	}
 }
 
-// difference returns the first line that differs.
+// difference returns the first different line of both lists.
 func difference(want, got []string) string {
 	for i := range max(len(want), len(got)) {
 		line := func(list []string) string {
@@ -61,6 +62,7 @@ func difference(want, got []string) string {
 	return ""
 }
 
+// record writes the scenario with its timeline.
 func record(t *testing.T, s *script.Scenario, lines []string) {
 	text := strings.Join(s.Lines, "\n") + "\n" + script.Separator + "\n" + strings.Join(lines, "\n") + "\n"
 	if err := os.WriteFile(s.File, []byte(text), 0o644); err != nil {

@@ -36,7 +36,7 @@ func (w *World) reflectorOf(name string) *Reflector {
 	return nil
 }
 
-// Kill kills the actor with a name, if there is one.
+// Kill kills the named actor, if it exists; after d it restarts.
 func (w *World) Kill(actor string, d time.Duration) {
 	if r := w.reflectorOf(actor); r != nil {
 		r.actor.Kill(d)

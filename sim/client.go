@@ -21,6 +21,7 @@ type Client struct {
 	unsynced   map[store.Kind]bool                    // kinds that are not listed yet
 	generation int                                    // callbacks of earlier generations are ignored
 	stopped    bool
+	requests   int // sent since the first start
 }
 
 // Controller is an actor with a cache.
@@ -33,7 +34,7 @@ type Controller interface {
 	OnStop()
 }
 
-// NewClient adds a controller that watches kinds; Start starts it.
+// NewClient adds a controller that watches kinds and returns its client; Start starts it.
 func (w *World) NewClient(name string, controller Controller, kinds ...store.Kind) *Client {
 	c := &Client{w: w, name: name, controller: controller}
 	c.reflector = w.NewReflector(name, c, kinds...)
@@ -85,13 +86,12 @@ func (c *Client) Replace(k store.Kind, list []store.Object) {
 	}
 }
 
-// update sets an object in the cache; nil deletes it.
+// update sets an object in the cache, or deletes it if current is nil, and calls OnChange once all kinds are listed.
 func (c *Client) update(k store.Kind, key string, current store.Object) {
 	old := c.cache[k][key]
-	switch current {
-	case nil:
+	if current == nil {
 		delete(c.cache[k], key)
-	default:
+	} else {
 		c.cache[k][key] = current
 	}
 	if len(c.unsynced) > 0 || old == nil && current == nil {

@@ -6,15 +6,16 @@
 //	actors, reflector           actors and their watches
 //	client, requests            a controller's cache and its requests
 //	workqueue, stepper          event loops of controllers and of state machines
-//	faults                      injected faults, by rule or at random
+//	faults, killpoint           injected faults, by rule or at random; a kill at one request
 //	observers, models           commits, notices and violations; converted pods
 //
 // The world depends on no actor. Actors are in subpackages, and package cluster puts them
-// together. An actor has only the objects that its own watches delivered. It loses its state when
+// together. An actor sees only the objects that its own watches delivered. It loses its state when
 // it is killed, and restarts from a list. It reports with Notify what commits do not show. Invariants
 // and statistics observe these notices.
 //
 // A run is a function of its options and of the calls scheduled with At: there is no wall clock,
-// no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that
-// removing one event changes only what depends on it.
+// no concurrency and no map iteration order. Randomness is a hash of the seed and of names, so that
+// removing one event changes only what depends on it. The workload controllers are those of package
+// controllers: sim/reconciler runs them in coroutines, of which one at a time can run.
 package sim

@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Faults are the probabilities of random faults, from 0 to 1. Which ones occur is a hash of
-// the seed and of names.
+// Faults are the probabilities of random faults, from 0 to 1. A hash of the seed and of names decides
+// which ones occur.
 type Faults struct {
-	Requests float64 // of the scheduler's requests: refused, conflicting, lost or delayed
+	Requests float64 // of requests of the scheduler and the controllers: refused, conflicting, lost or delayed
 	Writes   float64 // of the agents' writes: lost and retried
 	Delays   float64 // of watch events: delayed by up to MaxDelay
 	Repeats  float64 // of watch events: delivered twice
@@ -42,16 +42,16 @@ var faultNames = [numFaults]string{"none", "refuse", "conflict", "requestlost", 
 var deprecatedFaults = map[string]Fault{"lost": RequestLost, "unheard": ResponseLost, "late": Delayed, "silent": NeverAnswered, "partly": Partial}
 
 // String returns the name used in scenarios.
-func (e Fault) String() string { return faultNames[e] }
+func (f Fault) String() string { return faultNames[f] }
 
 // ParseFault returns the fault with a name.
 func ParseFault(s string) (Fault, bool) {
 	if f, ok := deprecatedFaults[s]; ok {
 		return f, true
 	}
-	for e, name := range faultNames {
+	for f, name := range faultNames {
 		if name == s {
-			return Fault(e), true
+			return Fault(f), true
 		}
 	}
 	return NoFault, false
@@ -61,8 +61,8 @@ func ParseFault(s string) (Fault, bool) {
 type FaultRule struct {
 	Fault   Fault
 	Request string // one of requestKinds; empty: any
-	Pod     string // namespace/name; empty: any
-	Times   int    // number of requests
+	Pod     string // key of the object, in most requests a pod's namespace/name; empty: any
+	Times   int    // number of requests that the rule still applies to
 	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed
 }
 
@@ -100,17 +100,17 @@ func (f *FaultInjector) Hash(name string) uint32 {
 	return uint32(x >> 32)
 }
 
-// LosesWrite reports whether an agent's write about an object is lost.
+// LosesWrite reports whether an agent's write of an object is lost.
 func (f *FaultInjector) LosesWrite(object string) bool {
 	return f.occurs(f.o.Faults.Writes, "write/"+object)
 }
 
-// occurs reports whether an event of a probability occurs.
-func (f *FaultInjector) occurs(share float64, name string) bool {
-	return share > 0 && !f.disabled && float64(f.Hash(name)) < share*(1<<32)
+// occurs reports whether a fault with a probability occurs.
+func (f *FaultInjector) occurs(probability float64, name string) bool {
+	return probability > 0 && !f.disabled && float64(f.Hash(name)) < probability*(1<<32)
 }
 
-// OfRequest returns the fault of a request of a kind about an object, and FaultRule.After of the
+// OfRequest returns the fault of a request of a kind for an object, and FaultRule.After of the
 // rule that caused it.
 func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) {
 	for _, r := range f.rules {
@@ -123,14 +123,26 @@ func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) 
 	if !f.occurs(f.o.Faults.Requests, name) {
 		return NoFault, 0
 	}
-	e := Fault(1 + f.Hash(name)%uint32(numFaults-1))
-	if e == Delayed && kind != RequestBind || e == Conflict && (kind == RequestUnschedulable || kind == RequestHold) {
+	fault = Fault(1 + f.Hash(name)%uint32(numFaults-1))
+	if fault == Delayed && kind != RequestBind || fault == Conflict && (kind == RequestUnschedulable || kind == RequestHold) {
 		return RequestLost, 0
 	}
-	if e == NeverAnswered && kind != RequestBind { // only binds have no timeout
+	if fault == NeverAnswered && kind != RequestBind { // only binds have no timeout
 		return ResponseLost, 0
 	}
-	return e, 0
+	return fault, 0
+}
+
+// OfWrite returns the fault that a rule for requests of this kind injects into a write which the API server performs
+// itself. Random faults and rules for all kinds do not apply to such writes.
+func (f *FaultInjector) OfWrite(kind, object string) Fault {
+	for _, r := range f.rules {
+		if r.Times > 0 && r.Request == kind && (r.Pod == "" || r.Pod == object) {
+			r.Times--
+			return r.Fault
+		}
+	}
+	return NoFault
 }
 
 // RequestDelay returns the delay of a delayed request, below limit.
@@ -150,6 +162,7 @@ func (f *FaultInjector) watchDelay(reader string, c store.Change) time.Duration 
 	return time.Duration(float64(f.Hash(name)) / (1 << 32) * float64(f.o.Faults.MaxDelay))
 }
 
+// isDuplicated reports whether a watch event is delivered twice.
 func (f *FaultInjector) isDuplicated(reader string, c store.Change) bool {
 	if f.o.Faults.Repeats == 0 || f.disabled {
 		return false

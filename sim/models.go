@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// models are converted pods by UID.
+// models are the converted pods by UID. budgetPods have only the fields that budgets read.
 type models struct {
 	pods       map[types.UID]*model.Pod
 	budgetPods map[types.UID]*model.Pod

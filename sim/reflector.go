@@ -23,6 +23,7 @@ type Reflector struct {
 	stopped  bool
 }
 
+// stream is the watch of a kind.
 type stream struct {
 	last          time.Time // time of the last scheduled delivery
 	epoch         int       // deliveries of earlier epochs are lost
@@ -48,7 +49,7 @@ func (r *Reflector) Start() {
 	}
 }
 
-// Stop loses all deliveries in flight.
+// Stop closes all watches. Deliveries in flight are lost.
 func (r *Reflector) Stop() {
 	r.stopped = true
 	for _, k := range r.kinds {
@@ -67,6 +68,7 @@ func (r *Reflector) drop(k store.Kind, d time.Duration) {
 	})
 }
 
+// disconnect closes the watch of a kind.
 func (r *Reflector) disconnect(k store.Kind) *stream {
 	s := r.streams[k]
 	s.epoch++
@@ -75,6 +77,7 @@ func (r *Reflector) disconnect(k store.Kind) *stream {
 	return s
 }
 
+// list lists a kind and opens its watch.
 func (r *Reflector) list(k store.Kind) {
 	s := r.streams[k]
 	s.epoch++
@@ -97,6 +100,7 @@ func (r *Reflector) observe(c store.Change) {
 	}
 }
 
+// schedule schedules a delivery, but not before an earlier one of the kind.
 func (r *Reflector) schedule(s *stream, at time.Time, f func()) {
 	if at.Before(s.last) {
 		at = s.last

@@ -15,6 +15,10 @@ import (
 // when the actor is killed.
 func (c *Client) Request(kind, key string, execute func() error, onResult func(error)) {
 	generation := c.generation
+	c.requests++
+	if c.killAtRequest(execute) {
+		return
+	}
 	fault, _ := c.w.faults.OfRequest(kind, key)
 	c.w.LogFault(fault, kind, c.name, key)
 	c.w.After(c.w.o.Latency, func() {
@@ -32,6 +36,15 @@ func (c *Client) Request(kind, key string, execute func() error, onResult func(e
 
 // perform executes a request with a fault and returns the error that the sender receives.
 func (c *Client) perform(fault Fault, key string, execute func() error) error {
+	if fault == Delayed {
+		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = execute() })
+		return errNoAnswer
+	}
+	return PerformWrite(fault, key, execute)
+}
+
+// PerformWrite executes a write with a fault and returns the error. A fault Delayed does not delay it.
+func PerformWrite(fault Fault, key string, execute func() error) error {
 	switch fault {
 	case NoFault:
 		return execute()
@@ -39,9 +52,7 @@ func (c *Client) perform(fault Fault, key string, execute func() error) error {
 		return apierrors.NewServiceUnavailable("injected failure")
 	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errInjectedConflict)
-	case Delayed:
-		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = execute() })
-	case ResponseLost, NeverAnswered, Partial:
+	case ResponseLost, NeverAnswered, Delayed, Partial:
 		_ = execute()
 	case RequestLost:
 	}
@@ -82,10 +93,19 @@ const (
 	RequestResetTarget      = "reset"
 	RequestNode             = "node"
 	RequestPodNotReady      = "unready"
+
+	// Requests of the workload controllers. Updates of ReplicaSets are of kind scale, all other ones of kind update.
+	RequestGet       = "get"
+	RequestCreate    = "create"
+	RequestUpdate    = "update"
+	RequestScale     = "scale"
+	RequestSetStatus = "setstatus"
+	RequestPatch     = "patch"
 )
 
 var requestKinds = []string{RequestBind, RequestUnschedulable, RequestHold, RequestRefresh, RequestPreempt, RequestClearNomination, RequestBindVolumes, RequestEvict,
-	RequestBudgetEntry, RequestDisruptionTarget, RequestEvent, RequestDelete, RequestStatus, RequestResetTarget, RequestNode, RequestPodNotReady}
+	RequestBudgetEntry, RequestDisruptionTarget, RequestEvent, RequestDelete, RequestStatus, RequestResetTarget, RequestNode, RequestPodNotReady,
+	RequestGet, RequestCreate, RequestUpdate, RequestScale, RequestSetStatus, RequestPatch}
 
 // requestKindAliases maps the names of request kinds in scenarios and timelines to request kinds.
 var requestKindAliases = map[string]string{"unschedulable": RequestUnschedulable, "gate": RequestHold, "refresh": RequestRefresh, "clearnomination": RequestClearNomination,

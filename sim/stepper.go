@@ -6,7 +6,7 @@ import "time"
 type Stepper[E any] struct {
 	c *Client
 	// step passes the events to the machine, executes its effects and returns when to call it
-	// again; zero means after an event.
+	// again; zero means only after an event.
 	step func(now time.Time, events []E) time.Time
 
 	events    []E
@@ -31,7 +31,7 @@ func (s *Stepper[E]) Enqueue(e E) {
 // Reset drops pending events.
 func (s *Stepper[E]) Reset() { s.events, s.scheduled = nil, false }
 
-// Schedule schedules a step after d.
+// Schedule schedules a step after d, unless one is scheduled or the actor is not synced.
 func (s *Stepper[E]) Schedule(d time.Duration) {
 	if s.scheduled || !s.c.IsSynced() {
 		return

@@ -45,10 +45,10 @@ func (q *WorkQueue) Add(key string, d time.Duration) {
 	})
 }
 
-// Retry backoff.
+// The delay after n failures in a row is baseRetryDelay << n, but at most maxRetryDelay.
 const (
-	minRetryDelay = 5 * time.Millisecond
-	maxRetryDelay = 30 * time.Second
+	baseRetryDelay = 5 * time.Millisecond
+	maxRetryDelay  = 30 * time.Second
 )
 
 func (q *WorkQueue) process(key string) {
@@ -62,7 +62,7 @@ func (q *WorkQueue) process(key string) {
 		delete(q.processing, key)
 		if err != nil {
 			q.failures[key]++
-			requeueAfter = min(minRetryDelay<<min(q.failures[key], 20), maxRetryDelay)
+			requeueAfter = min(baseRetryDelay<<min(q.failures[key], 20), maxRetryDelay)
 		} else {
 			delete(q.failures, key)
 		}

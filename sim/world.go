@@ -19,7 +19,7 @@ type Options struct {
 	Faults Faults
 	// OnLine receives the timeline; may be nil.
 	OnLine func(Line)
-	// Stop is polled; if it returns true, the run ends. May be nil.
+	// Stop is polled before each event; if it returns true, the run ends. May be nil.
 	Stop func() bool
 }
 
@@ -40,9 +40,12 @@ type World struct {
 	onCommit   []func(store.Change)
 	onNotice   []func(any)
 	violation  *Violation
+	stopped    bool // by Options.Stop
+	onClose    []func()
+	killPoint  *KillPoint
 }
 
-// New returns a world without actors and objects.
+// New returns a world without actors or objects. Close it.
 func New(o Options) *World {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -77,7 +80,7 @@ func (w *World) Latency() time.Duration { return w.o.Latency }
 // Faults returns the injector of faults.
 func (w *World) Faults() *FaultInjector { return w.faults }
 
-// At calls f at a time after the start, after everything scheduled earlier for that time.
+// At calls f at time d after the start, after everything scheduled earlier for that time.
 func (w *World) At(d time.Duration, f func()) { w.AtTime(w.o.Start.Add(d), f) }
 
 // After calls f after d.
@@ -92,7 +95,7 @@ func (w *World) AtTime(t time.Time, f func()) {
 	heap.Push(&w.queue, timedCall{t, w.seq, f})
 }
 
-// Run runs the simulation until a time after the start or the first Violation.
+// Run runs the simulation until a time after the start, the first Violation or Options.Stop.
 func (w *World) Run(until time.Duration) error {
 	end := w.o.Start.Add(until)
 	for w.Next(end) {
@@ -104,13 +107,14 @@ func (w *World) Run(until time.Duration) error {
 	return w.Violation()
 }
 
-// Next executes the next event if it is due by end. It returns false if there is none or an
-// invariant is violated.
+// Next executes the next event if it is due by end. It returns false if there is none, an invariant
+// is violated or Options.Stop ends the run.
 func (w *World) Next(end time.Time) bool {
-	if w.violation != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
+	if w.violation != nil || w.stopped || len(w.queue) == 0 || w.queue[0].at.After(end) {
 		return false
 	}
-	if w.steps%1024 == 1023 && w.o.Stop != nil && w.o.Stop() {
+	if w.o.Stop != nil && w.o.Stop() {
+		w.stopped = true
 		return false
 	}
 	e, ok := heap.Pop(&w.queue).(timedCall)
@@ -121,4 +125,35 @@ func (w *World) Next(end time.Time) bool {
 	w.steps++
 	e.f()
 	return w.violation == nil
+}
+
+// Stopped reports whether Options.Stop has ended the run. The clock does not advance afterwards.
+func (w *World) Stopped() bool { return w.stopped }
+
+// OnClose adds a function that Close calls.
+func (w *World) OnClose(f func()) { w.onClose = append(w.onClose, f) }
+
+// Close calls the functions added with OnClose. The world must not run afterwards.
+func (w *World) Close() {
+	for _, f := range w.onClose {
+		f()
+	}
+}
+
+// NextAt returns the time of the next event, and whether there is one.
+func (w *World) NextAt() (time.Time, bool) {
+	if len(w.queue) == 0 {
+		return time.Time{}, false
+	}
+	return w.queue[0].at, true
+}
+
+// MoveTo moves the clock forward to a time, or to the next event if that is earlier.
+func (w *World) MoveTo(t time.Time) {
+	if next, ok := w.NextAt(); ok && next.Before(t) {
+		t = next
+	}
+	if t.After(w.now) {
+		w.now = t
+	}
 }

@@ -32,7 +32,7 @@ func (c *watcher) OnChange(k store.Kind, old, current store.Object) {
 	}
 }
 
-// start returns a world with a watcher of nodes whose watches lag by a second.
+// start returns a world 10 s after its start, with a watcher of nodes whose watches lag by a second.
 func start(t *testing.T) (*sim.World, *watcher) {
 	t.Helper()
 	w := sim.New(sim.Options{Latency: time.Millisecond, Lag: time.Second})

@@ -22,7 +22,7 @@ func (s *Server) servePod(w http.ResponseWriter, r *http.Request, config *rest.C
 		writeError(w, http.StatusBadRequest, "name: "+strings.Join(errs, "; "))
 		return
 	}
-	s.answer(w, r, func(ctx context.Context) ([]byte, error) { return s.o.Answers.Pod(ctx, config, namespace, name) })
+	s.answer(w, r, config, func(ctx context.Context) ([]byte, error) { return s.o.Answers.Pod(ctx, config, namespace, name) })
 }
 
 // serveNamespace serves an answer about the namespace in the parameter namespace, or about all namespaces.
@@ -33,26 +33,38 @@ func (s *Server) serveNamespace(get func(context.Context, *rest.Config, string) 
 			writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(errs, "; "))
 			return
 		}
-		s.answer(w, r, func(ctx context.Context) ([]byte, error) { return get(ctx, config, namespace) })
+		s.answer(w, r, config, func(ctx context.Context) ([]byte, error) { return get(ctx, config, namespace) })
 	}
 }
 
 const (
-	// answerTimeout bounds the time in which a request waits for its turn and reads the cluster.
+	// answerTimeout bounds the time in which a request waits for a slot and reads the cluster.
 	answerTimeout = 30 * time.Second
+	// reportTimeout bounds the time in which a request waits for a slot and receives the report of a node.
+	reportTimeout = 10 * time.Second
 	// writeTimeout bounds the time in which a client receives an answer.
 	writeTimeout = time.Minute
 )
 
-// answer computes and sends an answer.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, get func(context.Context) ([]byte, error)) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+// answer computes an answer about the cluster and sends it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, config *rest.Config, get func(context.Context) ([]byte, error)) {
+	s.answerWithin(w, r, config, s.answering, answerTimeout, get)
+}
+
+// answerWithin computes an answer in one of the slots, and sends it. If the client accepts events, it sends the answer
+// again when it has changed.
+func (s *Server) answerWithin(w http.ResponseWriter, r *http.Request, config *rest.Config, slots chan struct{}, timeout time.Duration, get func(context.Context) ([]byte, error)) {
+	if wantsEvents(r) {
+		s.stream(w, r, config, slots, timeout, get)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	data, err := s.compute(ctx, get)
+	data, err := compute(ctx, slots, get)
 	// The error is ignored because the writers of tests do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	if ctx.Err() != nil {
-		writeError(w, http.StatusGatewayTimeout, fmt.Sprintf("computing the answer took longer than %v: try again", answerTimeout))
+		writeError(w, http.StatusGatewayTimeout, tookTooLong(timeout))
 		return
 	}
 	if err != nil {
@@ -63,11 +75,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, get func(context
 	_, _ = w.Write(data)
 }
 
-// compute blocks until fewer than maxAnswers answers are being computed, and computes an answer.
-func (s *Server) compute(ctx context.Context, get func(context.Context) ([]byte, error)) ([]byte, error) {
+func tookTooLong(timeout time.Duration) string {
+	return fmt.Sprintf("computing the answer took longer than %v: try again", timeout)
+}
+
+// compute blocks until a slot is free, and computes an answer.
+func compute(ctx context.Context, slots chan struct{}, get func(context.Context) ([]byte, error)) ([]byte, error) {
 	select {
-	case s.answering <- struct{}{}:
-		defer func() { <-s.answering }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 		return get(ctx)
 	case <-ctx.Done():
 		return nil, ctx.Err()

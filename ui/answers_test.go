@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,7 @@ func (w slowWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
+// TestSlowClientsDoNotBlockAnswers checks that an answer that is being sent does not occupy a slot.
 func TestSlowClientsDoNotBlockAnswers(t *testing.T) {
 	s := newPage(t, &rest.Config{}, false)
 	var writing, served sync.WaitGroup
@@ -43,7 +45,7 @@ func TestSlowClientsDoNotBlockAnswers(t *testing.T) {
 	served.Wait()
 }
 
-// A request times out, also while it waits for its turn.
+// TestAnswersHaveATimeout checks that a request times out, also while it waits for a slot.
 func TestAnswersHaveATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPage(t, &rest.Config{}, false)
@@ -55,11 +57,38 @@ func TestAnswersHaveATimeout(t *testing.T) {
 		for range maxAnswers + 1 {
 			served.Go(func() {
 				w := httptest.NewRecorder()
-				s.answer(w, httptest.NewRequest(http.MethodGet, "/ui/api/queue", nil), hang)
+				s.answer(w, httptest.NewRequest(http.MethodGet, "/ui/api/queue", nil), &rest.Config{}, hang)
 				if w.Code != http.StatusGatewayTimeout {
 					t.Errorf("got status %d %s, want 504", w.Code, w.Body)
 				}
 			})
+		}
+		served.Wait()
+	})
+}
+
+// TestUnresponsiveNodesDoNotBlockAnswers checks that requests for reports of a node that does not respond use separate
+// slots and time out.
+func TestUnresponsiveNodesDoNotBlockAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPage(t, &rest.Config{}, false)
+		get := s.serveNode(func(ctx context.Context, _ *rest.Config, _ string) ([]byte, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		var served sync.WaitGroup
+		for range maxAnswers {
+			served.Go(func() {
+				w := httptest.NewRecorder()
+				get(w, httptest.NewRequest(http.MethodGet, "/ui/api/node/pressure?name=n1", nil), &rest.Config{})
+				if want := "took longer than 10s"; w.Code != http.StatusGatewayTimeout || !strings.Contains(w.Body.String(), want) {
+					t.Errorf("got status %d %s, want 504 and %q", w.Code, w.Body, want)
+				}
+			})
+		}
+		synctest.Wait()
+		if len(s.answering) != 0 || len(s.reporting) != maxAnswers {
+			t.Errorf("got %d answers and %d reports, want 0 and %d", len(s.answering), len(s.reporting), maxAnswers)
 		}
 		served.Wait()
 	})

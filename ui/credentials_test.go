@@ -12,8 +12,9 @@ import (
 var dataPaths = []string{"/ui/api/user", "/ui/api/pod?namespace=a&name=b", "/ui/api/queue", "/ui/api/displacements", "/ui/cluster/api/v1/nodes",
 	"/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets"}
 
-// A request without credentials gets no data, even if the server's kubeconfig has credentials.
-func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
+// TestRequestsWithoutCredentialsAreRejected checks that a request without credentials gets no data, even if the server's
+// kubeconfig has credentials.
+func TestRequestsWithoutCredentialsAreRejected(t *testing.T) {
 	api := newAPIServer(t)
 	for _, link := range []bool{false, true} {
 		s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, link)
@@ -28,7 +29,7 @@ func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 		for _, path := range dataPaths {
 			for _, h := range headers {
 				if w := request(s, http.MethodGet, path, "", h...); w.Code != http.StatusUnauthorized {
-					t.Errorf("link %t: %s with %q: status %d, want 401", link, path, h, w.Code)
+					t.Errorf("link %t: %s with %q: got status %d, want 401", link, path, h, w.Code)
 				}
 			}
 		}
@@ -38,13 +39,14 @@ func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 	}
 }
 
-// With sign-in by token, the server forwards the request's token and never its own credentials.
+// TestBearerTokenIsForwarded checks that the server forwards the token of the request and not the credentials of the
+// kubeconfig.
 func TestBearerTokenIsForwarded(t *testing.T) {
 	api := newAPIServer(t)
 	s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good", Impersonate: rest.ImpersonationConfig{UserName: "x"}}, false)
 	for token, want := range map[string]int{"good": http.StatusOK, "bad": http.StatusUnauthorized} {
 		if w := request(s, http.MethodGet, "/ui/cluster/api/v1/pods", "", "Authorization", "Bearer "+token); w.Code != want {
-			t.Errorf("pods with token %s: status %d, want %d", token, w.Code, want)
+			t.Errorf("pods with token %s: got status %d, want %d", token, w.Code, want)
 		}
 		if got := api.header.Get("Authorization"); got != "Bearer "+token {
 			t.Errorf("the API server got Authorization %q, want the request's token %q", got, token)
@@ -55,10 +57,10 @@ func TestBearerTokenIsForwarded(t *testing.T) {
 	}
 	for _, path := range dataPaths[1:4] {
 		if w := request(s, http.MethodGet, path, "", "Authorization", "Bearer bad"); w.Code != http.StatusForbidden {
-			t.Errorf("%s: status %d, want the API server's 403", path, w.Code)
+			t.Errorf("%s: got status %d, want the API server's 403", path, w.Code)
 		}
 		if w := request(s, http.MethodGet, path, "", "Authorization", "Bearer good"); w.Code != http.StatusOK {
-			t.Errorf("%s: status %d, want 200", path, w.Code)
+			t.Errorf("%s: got status %d, want 200", path, w.Code)
 		}
 	}
 }
@@ -72,7 +74,7 @@ func TestOneTimeLinkStartsOneSession(t *testing.T) {
 	}
 	origin := []string{"Origin", "http://" + host}
 	if w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code[1:]+`x"}`, origin...); w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 {
-		t.Errorf("wrong code: status %d with cookies %v, want 403 without a cookie", w.Code, w.Result().Cookies())
+		t.Errorf("wrong code: got status %d with cookies %v, want 403 without a cookie", w.Code, w.Result().Cookies())
 	}
 	if w := request(s, http.MethodGet, "/ui/session?code="+code, ""); len(w.Result().Cookies()) != 0 {
 		t.Errorf("GET sets cookies %v, want none", w.Result().Cookies())
@@ -87,7 +89,7 @@ func TestOneTimeLinkStartsOneSession(t *testing.T) {
 		t.Errorf("cookie %+v: must be HttpOnly and SameSite=Strict, for /ui/ of this host", c)
 	}
 	if w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code+`"}`, origin...); w.Code != http.StatusForbidden {
-		t.Errorf("second use of the link: status %d, want 403", w.Code)
+		t.Errorf("second use of the link: got status %d, want 403", w.Code)
 	}
 	if w := request(s, http.MethodGet, "/ui/cluster/api/v1/nodes?watch=1", "", "Cookie", c.Name+"="+c.Value, "Impersonate-User", "admin"); w.Code != http.StatusOK || w.Body.String() != `{"items":[]}` {
 		t.Errorf("with the cookie: got status %d %s, want 200 and the list", w.Code, w.Body)
@@ -104,12 +106,12 @@ func TestOnlyListedPathsAreForwarded(t *testing.T) {
 		"/api/v1/namespaces/a/pods/b/proxy/pods", "/api/v1/namespaces/%2e%2e/pods", "/api/v1/namespaces/a%2Fsecrets%2Fb/pods", "/apis/policy/v1/namespaces/a/pods", "", "/", "/metrics"} {
 		w := request(s, http.MethodGet, "/ui/cluster"+path, "", "Authorization", "Bearer good")
 		if w.Code == http.StatusOK && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-			t.Errorf("%s: status %d, want an error or the page", path, w.Code)
+			t.Errorf("%s: got status %d, want an error or the page", path, w.Code)
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodDelete, http.MethodPatch, http.MethodPut} {
 		if w := request(s, method, "/ui/cluster/api/v1/pods", "", "Authorization", "Bearer good", "Origin", "http://"+host); w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("%s: status %d, want 405", method, w.Code)
+			t.Errorf("%s: got status %d, want 405", method, w.Code)
 		}
 	}
 	if api.header != nil {
@@ -117,7 +119,7 @@ func TestOnlyListedPathsAreForwarded(t *testing.T) {
 	}
 	w := request(s, http.MethodGet, "/ui/cluster/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5", "", "Authorization", "Bearer good")
 	if w.Code != http.StatusOK || api.url != "/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5" {
-		t.Errorf("budgets: status %d, the API server got %s", w.Code, api.url)
+		t.Errorf("budgets: got status %d and request %s, want 200 and the path of the budgets", w.Code, api.url)
 	}
 	if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("Set-Cookie") != "" {
 		t.Errorf("got headers %v, want Content-Type application/json and no Set-Cookie", h)
@@ -128,12 +130,13 @@ func TestNamesAreValidated(t *testing.T) {
 	s := newPage(t, &rest.Config{}, false)
 	for _, query := range []string{"/ui/api/pod", "/ui/api/pod?namespace=a", "/ui/api/pod?namespace=../b&name=c", "/ui/api/pod?namespace=a&name=<script>", "/ui/api/queue?namespace=a/b", "/ui/api/displacements?namespace=.."} {
 		if w := request(s, http.MethodGet, query, "", "Authorization", "Bearer good"); w.Code != http.StatusBadRequest {
-			t.Errorf("%s: status %d, want 400", query, w.Code)
+			t.Errorf("%s: got status %d, want 400", query, w.Code)
 		}
 	}
 }
 
-// Browsers send the cookies of a host to all of its ports, so two servers need cookies of different names.
+// TestServersHaveDifferentCookies checks that two servers set cookies of different names, because browsers send the
+// cookies of a host to all of its ports.
 func TestServersHaveDifferentCookies(t *testing.T) {
 	api := newAPIServer(t)
 	var servers []*Server
@@ -153,7 +156,7 @@ func TestServersHaveDifferentCookies(t *testing.T) {
 	}
 	for _, s := range servers {
 		if w := request(s, http.MethodGet, "/ui/api/queue", "", "Cookie", strings.Join(cookies, "; ")); w.Code != http.StatusOK {
-			t.Errorf("with the cookies of both servers: status %d, want 200", w.Code)
+			t.Errorf("with the cookies of both servers: got status %d, want 200", w.Code)
 		}
 	}
 }

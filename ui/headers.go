@@ -18,7 +18,7 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// rejectOrigin returns why a request is refused, or "". The Host header must be an IP address or localhost, which
+// rejectOrigin returns the reason to reject a request, or "". The Host header must be an IP address or localhost, which
 // prevents DNS rebinding. Pages of other origins get no data. A request that is neither GET nor HEAD requires the
 // Origin header, which browsers always set.
 func rejectOrigin(r *http.Request) string {
@@ -41,6 +41,7 @@ func rejectOrigin(r *http.Request) string {
 	return ""
 }
 
+// scheme returns the URL scheme of a request.
 func scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
@@ -48,6 +49,7 @@ func scheme(r *http.Request) string {
 	return "http"
 }
 
+// trimBrackets removes the brackets of an IPv6 address.
 func trimBrackets(host string) string {
 	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
 		return host[1 : n-1]
@@ -60,6 +62,7 @@ func writeError(w http.ResponseWriter, code int, message string) {
 	writeJSON(w, code, map[string]any{"code": code, "message": message})
 }
 
+// writeJSON sends a value as JSON.
 func writeJSON(w http.ResponseWriter, code int, value any) {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/ui/simulation"
 )
 
 //go:generate make -C .. ui
@@ -22,6 +25,22 @@ type Answers struct {
 	Pod           func(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error)
 	Queue         func(ctx context.Context, config *rest.Config, namespace string) ([]byte, error)
 	Displacements func(ctx context.Context, config *rest.Config, namespace string) ([]byte, error)
+	// Drain previews the drain of nodes.
+	Drain func(ctx context.Context, config *rest.Config, nodes []string, o drain.Options) ([]byte, error)
+	Zones func(ctx context.Context, config *rest.Config) ([]byte, error)
+	// Descheduler previews a run with at most maxEvictions evictions, or with the limit of the policy if nil.
+	Descheduler func(ctx context.Context, config *rest.Config, maxEvictions *int) ([]byte, error)
+	// NodePressure and NodeDisk request the reports of a node's agent.
+	NodePressure func(ctx context.Context, config *rest.Config, node string) ([]byte, error)
+	NodeDisk     func(ctx context.Context, config *rest.Config, node string) ([]byte, error)
+	// Simulate runs a simulation and calls send for each state. An error of the scenario is a *script.Error.
+	Simulate func(ctx context.Context, config *rest.Config, s Simulation, send func(*simulation.Frame) error) (*simulation.Result, error)
+	History  *History // nil if there is no recording
+}
+
+// complete reports whether all functions are set.
+func (a *Answers) complete() bool {
+	return a.Pod != nil && a.Queue != nil && a.Displacements != nil && a.Drain != nil && a.Zones != nil && a.Descheduler != nil && a.NodePressure != nil && a.NodeDisk != nil && a.Simulate != nil
 }
 
 // Options configures a Server.
@@ -31,25 +50,36 @@ type Options struct {
 	// OneTimeLink selects sign-in by a one-time link. Otherwise users sign in with a bearer token.
 	OneTimeLink bool
 	Answers     Answers
+	// PolicyFile is the name of the descheduler's policy file in commands, or empty for the default policy.
+	PolicyFile string
 }
 
 // Server serves the page. It is safe for concurrent use.
 type Server struct {
 	o         Options
-	session   *session      // nil: sign-in with a bearer token
+	session   *session      // nil if users sign in with a bearer token
 	answering chan struct{} // an element for each answer that is being computed
-	mux       *http.ServeMux
+	reporting chan struct{} // an element for each report that is requested from a node
+	streams   *userLimit
+	// simulating has an element for each simulation that runs; simulationUsers counts those that run or wait.
+	simulating      chan struct{}
+	simulationUsers *userLimit
+	mux             *http.ServeMux
 }
 
-// maxAnswers is the maximum number of concurrent computations: an answer may evaluate all nodes.
+// maxAnswers is the maximum number of answers that are computed concurrently. An answer may evaluate all nodes.
 const maxAnswers = 2
+
+// maxReports is the maximum number of concurrent requests for the reports of nodes.
+const maxReports = 16
 
 // New returns a server.
 func New(o Options) (*Server, error) {
-	if o.Cluster == nil || o.Answers.Pod == nil || o.Answers.Queue == nil || o.Answers.Displacements == nil {
+	if o.Cluster == nil || !o.Answers.complete() {
 		return nil, errors.New("creating the web page's server: cluster and answers must be set")
 	}
-	s := &Server{o: o, answering: make(chan struct{}, maxAnswers), mux: http.NewServeMux()}
+	s := &Server{o: o, answering: make(chan struct{}, maxAnswers), reporting: make(chan struct{}, maxReports), mux: http.NewServeMux(),
+		streams: newUserLimit(maxUserStreams, maxStreams), simulating: make(chan struct{}, maxSimulations), simulationUsers: newUserLimit(1, maxSimulationRequests)}
 	if o.OneTimeLink {
 		s.session = newSession()
 	}
@@ -63,6 +93,14 @@ func New(o Options) (*Server, error) {
 	s.mux.HandleFunc("GET /ui/api/pod", s.withCredentials(s.servePod))
 	s.mux.HandleFunc("GET /ui/api/queue", s.withCredentials(s.serveNamespace(o.Answers.Queue)))
 	s.mux.HandleFunc("GET /ui/api/displacements", s.withCredentials(s.serveNamespace(o.Answers.Displacements)))
+	s.mux.HandleFunc("GET /ui/api/drain", s.withCredentials(s.serveDrain))
+	s.mux.HandleFunc("GET /ui/api/zones", s.withCredentials(s.serveZones))
+	s.mux.HandleFunc("GET /ui/api/descheduler", s.withCredentials(s.serveDescheduler))
+	s.mux.HandleFunc("GET /ui/api/node/pressure", s.withCredentials(s.serveNode(o.Answers.NodePressure)))
+	s.mux.HandleFunc("GET /ui/api/node/disk", s.withCredentials(s.serveNode(o.Answers.NodeDisk)))
+	s.mux.HandleFunc("GET /ui/api/fleet", s.withCredentials(s.serveFleet))
+	s.mux.HandleFunc("POST /ui/api/simulate", s.withCredentials(s.serveSimulation))
+	s.handleHistory(o.Answers.History)
 	s.mux.HandleFunc("GET /ui/cluster/", s.withCredentials(s.serveCluster))
 	return s, nil
 }

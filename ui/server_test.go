@@ -12,6 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/ui/simulation"
 )
 
 const host = "127.0.0.1:6444"
@@ -30,7 +33,14 @@ func newAPIServer(t *testing.T) *apiServer {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Set-Cookie", "from=cluster")
 		if r.Header.Get("Authorization") != "Bearer good" {
+			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","code":401}`)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"items":[]}`)
@@ -49,15 +59,22 @@ func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
 		return []byte(`{"token":"good"}`), nil
 	}
 	list := func(_ context.Context, c *rest.Config, _ string) ([]byte, error) { return answer(c) }
-	s, err := New(Options{Cluster: cluster, OneTimeLink: link, Answers: Answers{Queue: list, Displacements: list,
-		Pod: func(_ context.Context, c *rest.Config, _, _ string) ([]byte, error) { return answer(c) }}})
+	s, err := New(Options{Cluster: cluster, OneTimeLink: link, Answers: Answers{Queue: list, Displacements: list, NodePressure: list, NodeDisk: list,
+		Simulate: func(_ context.Context, c *rest.Config, _ Simulation, _ func(*simulation.Frame) error) (*simulation.Result, error) {
+			_, err := answer(c)
+			return &simulation.Result{}, err
+		},
+		Pod:         func(_ context.Context, c *rest.Config, _, _ string) ([]byte, error) { return answer(c) },
+		Drain:       func(_ context.Context, c *rest.Config, _ []string, _ drain.Options) ([]byte, error) { return answer(c) },
+		Zones:       func(_ context.Context, c *rest.Config) ([]byte, error) { return answer(c) },
+		Descheduler: func(_ context.Context, c *rest.Config, _ *int) ([]byte, error) { return answer(c) }}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// request sends a request with headers as pairs.
+// request sends a request. headers are pairs of name and value.
 func request(s http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = host
@@ -80,7 +97,7 @@ func TestEachResponseHasSecurityHeaders(t *testing.T) {
 		csp := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
 			if !strings.Contains(csp, part) {
-				t.Errorf("%s: Content-Security-Policy %q lacks %s", path, csp, part)
+				t.Errorf("%s: got Content-Security-Policy %q, want %s", path, csp, part)
 			}
 		}
 		if strings.Contains(csp, "unsafe") {
@@ -88,7 +105,7 @@ func TestEachResponseHasSecurityHeaders(t *testing.T) {
 		}
 		for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
 			if got := h.Get(name); got != want {
-				t.Errorf("%s: %s %q, want %q", path, name, got, want)
+				t.Errorf("%s: got %s %q, want %q", path, name, got, want)
 			}
 		}
 	}
@@ -98,11 +115,11 @@ func TestBundleIsEmbedded(t *testing.T) {
 	s := newPage(t, &rest.Config{}, false)
 	index := request(s, http.MethodGet, "/ui/", "").Body.String()
 	if regexp.MustCompile(`<script[^>]*>[^<]|\son\w+=|style=|https?://`).MatchString(index) {
-		t.Errorf("the page has an inline script, an inline style or another host:\n%s", index)
+		t.Errorf("got page %s\nwant no inline script, no inline style and no other host", index)
 	}
 	files := regexp.MustCompile(`(?:src|href)="(/ui/[^"]+)"`).FindAllStringSubmatch(index, -1)
 	if len(files) < 3 {
-		t.Fatalf("the page refers to %d files, want script, style and icon", len(files))
+		t.Fatalf("the page refers to %d files, want at least 3: script, style and icon", len(files))
 	}
 	for _, f := range files {
 		w := request(s, http.MethodGet, f[1], "")
@@ -121,7 +138,7 @@ func TestHostAndOriginAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		name, method, path string
 		headers            []string
-		refused            bool
+		rejected           bool
 	}{
 		{"IP address", "GET", "/ui/", nil, false},
 		{"localhost", "GET", "/ui/", []string{"Host", "localhost:6444"}, false},
@@ -141,8 +158,8 @@ func TestHostAndOriginAreChecked(t *testing.T) {
 	} {
 		s := newPage(t, &rest.Config{}, true)
 		w := request(s, c.method, c.path, `{"code":"`+s.session.code+`"}`, c.headers...)
-		if refused := w.Code == http.StatusForbidden; refused != c.refused {
-			t.Errorf("%s: status %d %s, want refused: %t", c.name, w.Code, w.Body, c.refused)
+		if rejected := w.Code == http.StatusForbidden; rejected != c.rejected {
+			t.Errorf("%s: got status %d %s, want rejected: %t", c.name, w.Code, w.Body, c.rejected)
 		}
 	}
 }

@@ -10,13 +10,12 @@ import (
 // Group is a cgroup opened for reading. Reads do not allocate. A Group must not be used
 // concurrently. Close releases its files.
 type Group struct {
-	Path string
+	Path string // absolute, such as /berthpods
 
 	v2      bool
-	root    bool // the v2 root has no memory.current
-	usage   file
+	usage   file // the v2 root has none
 	stat    file
-	kernel  file // v1 only
+	kernel  file // usage of kernel memory; v1 only
 	limit   file
 	oom     file
 	pids    file
@@ -30,7 +29,7 @@ type Group struct {
 // Open opens the cgroup at path; "/" is the whole machine.
 func (h *Host) Open(path string) (*Group, error) {
 	path = filepath.Clean("/" + path)
-	g := &Group{Path: path, v2: h.Mode == V2, root: path == "/"}
+	g := &Group{Path: path, v2: h.Mode == V2}
 	memory := h.Dir("memory", path)
 	var errs []error
 	openFile := func(f *file, dir, name string) {

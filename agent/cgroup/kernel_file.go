@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrRemoved is the error of a read from a removed cgroup.
+// ErrRemoved is the error of Open and of reads if the cgroup was removed.
 var ErrRemoved = errors.New("cgroup was removed")
 
 // file is a kernel file kept open for repeated reads.
@@ -65,7 +65,7 @@ func (f *file) read(buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// number reads a file with a single number; "max" is math.MaxInt64.
+// number reads a file with a single number; "max" is Unlimited.
 func (f *file) number() (int64, error) {
 	var buf [32]byte
 	text, err := f.read(buf[:])
@@ -73,7 +73,7 @@ func (f *file) number() (int64, error) {
 		return 0, err
 	}
 	if len(text) >= 3 && string(text[:3]) == "max" {
-		return math.MaxInt64, nil
+		return Unlimited, nil
 	}
 	n, rest := parseDigits(text)
 	if len(rest) == len(text) {
@@ -94,8 +94,8 @@ func parseDigits(text []byte) (n int64, rest []byte) {
 	return n, text[i:]
 }
 
-// nextLine parses the next "key value" line. ok is false at the end of text. The key is empty
-// for lines of other forms.
+// nextLine parses the first "key value" line of text. ok is false at the end of text. The key is
+// empty for lines of other forms.
 func nextLine(text []byte) (key []byte, value int64, rest []byte, ok bool) {
 	if len(text) == 0 {
 		return nil, 0, nil, false

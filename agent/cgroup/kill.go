@@ -16,10 +16,10 @@ import (
 // have been signaled, which may be before they exit. It is a no-op if the cgroup does not
 // exist.
 //
-// On v2 it writes cgroup.kill. Otherwise it kills the listed processes. If new ones appear, it
-// freezes the cgroup before each further round. If the cgroup was frozen already, Kill thaws it
-// at the end, because frozen processes do not exit. It does not thaw frozen descendants; see
-// Thaw.
+// If a v2 hierarchy is mounted, it writes cgroup.kill. This suffices on v2. In the other modes it then
+// kills the listed processes. If new ones appear, it freezes the cgroup before each further round. If
+// the cgroup was frozen already, Kill thaws it at the end, because frozen processes do not exit. It
+// does not thaw frozen descendants; see Thaw.
 func (h *Host) Kill(path string) error {
 	if filepath.Clean("/"+path) == "/" {
 		return errors.New("cgroup /: the root cgroup cannot be killed")
@@ -76,6 +76,7 @@ func (h *Host) isFrozen(path string) bool {
 	return dir != "" && h.frozenAt(dir)
 }
 
+// frozenAt reports whether a cgroup itself is set to frozen, not only an ancestor.
 func (h *Host) frozenAt(dir string) bool {
 	file := "freezer.self_freezing"
 	if h.Mode == V2 {
@@ -143,5 +144,3 @@ func (h *Host) Freeze(path string) (thaw func()) {
 	}
 	return func() { _ = writeFile(file, "THAWED") }
 }
-
-func isRemoved(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }

@@ -80,7 +80,7 @@ func (h *Host) delegate(path string) error {
 			}
 			err := writeFile(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller)
 			if err != nil {
-				return fmt.Errorf("cgroup %s: delegating the %[3]s controller in %[2]s (which must not contain processes): %[4]w", path, dir, controller, err)
+				return fmt.Errorf("cgroup %s: delegating the %s controller in %s (which must not contain processes): %w", path, controller, dir, err)
 			}
 		}
 		dir = filepath.Join(dir, part)
@@ -97,7 +97,7 @@ func (h *Host) SetLimits(path string, l Limits) error {
 	set := func(controller, file, value string) {
 		dir := h.Dir(controller, path)
 		if dir == "" {
-			errs = append(errs, fmt.Errorf("cgroup %s: setting %[3]s to %[4]s: the %[2]s controller is not mounted", path, controller, file, value))
+			errs = append(errs, fmt.Errorf("cgroup %s: setting %s to %s: the %s controller is not mounted", path, file, value, controller))
 			return
 		}
 		if err := writeFile(filepath.Join(dir, file), value); err != nil {
@@ -110,9 +110,10 @@ func (h *Host) SetLimits(path string, l Limits) error {
 	return errors.Join(errs...)
 }
 
+// setting is the value of a file in a controller's hierarchy.
 type setting struct{ controller, file, value string }
 
-// settings returns the file writes for l.
+// settings returns the files to write for l and their values.
 func (h *Host) settings(l Limits) []setting {
 	var settings []setting
 	add := func(limit int64, controller, v1, v2, unlimited string) {
@@ -161,6 +162,7 @@ func cpuWeight(shares int64) int64 {
 	return 1 + (max(min(shares, 262144), 2)-2)*9999/262142
 }
 
+// writeFile writes to an existing file.
 func writeFile(file, value string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {

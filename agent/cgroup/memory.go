@@ -13,13 +13,13 @@ type Memory struct {
 	File         int64 // all page cache, including shared memory and tmpfs
 	Unevictable  int64 // locked memory
 	Kernel       int64 // kernel memory: page tables, stacks, slabs
-	Dirty        int64 // page cache not yet written
-	Writeback    int64 // page cache being written
+	Dirty        int64 // page cache not yet written to disk
+	Writeback    int64 // page cache being written to disk
 	Anon         int64 // anonymous memory, without shared memory and tmpfs
 	Shmem        int64 // shared memory and tmpfs
-	Refaults     int64 // file pages read again after reclaim, since boot
-	Faults       int64 // page faults since boot
-	MajorFaults  int64 // page faults that read from disk
+	Refaults     int64 // file pages read again after reclaim, since the cgroup was created
+	Faults       int64 // page faults since the cgroup was created
+	MajorFaults  int64 // page faults that read from disk, since the cgroup was created
 }
 
 // WorkingSet returns the working set as the kubelet defines it: usage minus inactive page
@@ -44,7 +44,7 @@ func (m *Memory) Unaccounted() int64 { return max(m.Usage-m.File-m.Anon-m.Kernel
 // Unlimited is the value of a limit that is not set.
 const Unlimited = math.MaxInt64
 
-// Usage returns the charged memory. It is cheaper than Memory.
+// Usage returns the charged memory in bytes. It is cheaper than Memory.
 func (g *Group) Usage() (int64, error) {
 	if g.usage.fd >= 0 {
 		return g.usage.number()
@@ -150,7 +150,7 @@ func (m *Memory) parseV2(text []byte) {
 	}
 }
 
-// Limit returns the memory limit, or Unlimited.
+// Limit returns the memory limit in bytes, or Unlimited.
 func (g *Group) Limit() (int64, error) {
 	if g.limit.fd < 0 {
 		return Unlimited, nil
@@ -162,7 +162,7 @@ func (g *Group) Limit() (int64, error) {
 	return n, err
 }
 
-// Capacity returns the smaller of the limit and the machine's memory.
+// Capacity returns the smaller of the limit and the machine's memory, in bytes.
 func (g *Group) Capacity() (int64, error) {
 	total, _, err := g.machineMemory()
 	if err != nil {

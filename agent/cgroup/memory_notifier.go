@@ -10,8 +10,8 @@ import (
 )
 
 // MemoryNotifier signals that a cgroup's memory usage crossed a threshold. It never misses an
-// upward crossing. It can be spurious: page cache that the kernel can reclaim also counts. It
-// signals once per crossing, not while usage stays above.
+// upward crossing. A signal can be spurious: page cache that the kernel can reclaim also counts. There
+// is one signal per crossing, and none while usage stays above the threshold.
 //
 // On v1 it is an eventfd with a threshold per level. On v2 it sets memory.high to the lowest
 // level and polls memory.events; above that level the kernel reclaims page cache and throttles
@@ -45,6 +45,7 @@ func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, 
 	return n, nil
 }
 
+// newV1Notifier registers the levels, in bytes, for events on an eventfd.
 func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, error) {
 	dir := h.Dir("memory", path)
 	usage, err := unix.Open(filepath.Join(dir, "memory.usage_in_bytes"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -67,6 +68,7 @@ func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, erro
 	return n, nil
 }
 
+// newV2Notifier sets memory.high to level, in bytes, and watches memory.events.
 func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) {
 	if filepath.Clean("/"+path) == "/" {
 		return nil, errors.New("the root cgroup has no memory.high")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // AddProcess moves a process into the cgroup, in every hierarchy that Create uses.
@@ -73,7 +75,7 @@ func (h *Host) AnonymousMemory(path string) (int64, error) {
 
 // ignoreRemoved returns nil if err means that the cgroup was removed.
 func ignoreRemoved(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || isRemoved(err) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return nil
 	}
 	return err

@@ -6,8 +6,8 @@ import "time"
 // until reclaim becomes hard, so it does not trigger evictions.
 type PSI struct {
 	SomeAvg10 int64         // share of the last 10 s in which some process stalled, in 0.01 %
-	SomeTotal time.Duration // time in which some process stalled, since boot
-	FullTotal time.Duration // time in which all processes stalled
+	SomeTotal time.Duration // time in which some process stalled, since the cgroup was created
+	FullTotal time.Duration // time in which all processes stalled, since the cgroup was created
 }
 
 // HasPSI reports whether the kernel provides PSI for this cgroup.

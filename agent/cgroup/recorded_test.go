@@ -26,6 +26,20 @@ func recorded(t *testing.T) *cgroup.Host {
 	return h
 }
 
+// copyRecorded opens a copy of testdata/v2 and returns its directory.
+func copyRecorded(t *testing.T) (h *cgroup.Host, root string) {
+	t.Helper()
+	root = t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
+		t.Fatal(err)
+	}
+	h, err := cgroup.DetectAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, root
+}
+
 func TestRecordedV2Node(t *testing.T) {
 	h := recorded(t)
 	g, err := h.Open("/node")
@@ -40,15 +54,15 @@ func TestRecordedV2Node(t *testing.T) {
 	if want := (cgroup.Memory{Usage: 72876032, Anon: 72241152, Kernel: 401408, Faults: 476}); m != want {
 		t.Errorf("memory %+v, want %+v", m, want)
 	}
-	for name, f := range map[string]struct {
+	for name, tc := range map[string]struct {
 		read func() (int64, error)
 		want int64
 	}{
 		"limit": {g.Limit, 256 << 20}, "capacity": {g.Capacity, 256 << 20}, "pids": {g.Pids, 5}, "pid limit": {g.PidLimit, 100},
 		"oom kills": {g.OOMKills, 0}, "cpu": {g.CPU, 932626000},
 	} {
-		if got, err := f.read(); err != nil || got != f.want {
-			t.Errorf("%s: %d, %v, want %d", name, got, err, f.want)
+		if got, err := tc.read(); err != nil || got != tc.want {
+			t.Errorf("%s: %d, %v, want %d", name, got, err, tc.want)
 		}
 	}
 	var s cgroup.PSI
@@ -96,7 +110,7 @@ func TestRecordedV2Pods(t *testing.T) {
 		t.Errorf("memory %+v, %v, want usage 72859648", m, err)
 	}
 	if limit, err := g.Limit(); err != nil || limit != cgroup.Unlimited {
-		t.Errorf("limit %d, %v, want unlimited", limit, err)
+		t.Errorf("limit %d, %v, want %d", limit, err, int64(cgroup.Unlimited))
 	}
 	if c, err := g.Capacity(); err != nil || c != 3055148<<10 {
 		t.Errorf("capacity %d, %v, want %d, the machine's memory", c, err, 3055148<<10)
@@ -104,10 +118,7 @@ func TestRecordedV2Pods(t *testing.T) {
 }
 
 func TestParseV2Stat(t *testing.T) {
-	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
-		t.Fatal(err)
-	}
+	h, root := copyRecorded(t)
 	dir := filepath.Join(root, "sys/fs/cgroup/node")
 	for name, text := range map[string]string{
 		"memory.current":  "1000000\n",
@@ -119,10 +130,6 @@ func TestParseV2Stat(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	h, err := cgroup.DetectAt(root)
-	if err != nil {
-		t.Fatal(err)
 	}
 	g, err := h.Open("/node")
 	if err != nil {
@@ -151,20 +158,14 @@ func TestParseV2Stat(t *testing.T) {
 		t.Errorf("OOM kills %d, %v, want 3", n, err)
 	}
 	if n, err := g.PidLimit(); err != nil || n != cgroup.Unlimited {
-		t.Errorf("pid limit %d, %v, want unlimited", n, err)
+		t.Errorf("pid limit %d, %v, want %d", n, err, int64(cgroup.Unlimited))
 	}
 }
 
-// CheckWritable removes everything that it creates.
+// TestCheckWritable checks that CheckWritable returns an error if controllers cannot be delegated, and
+// removes the cgroup that it creates.
 func TestCheckWritable(t *testing.T) {
-	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
-		t.Fatal(err)
-	}
-	h, err := cgroup.DetectAt(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, root := copyRecorded(t)
 	dir := filepath.Join(root, "sys/fs/cgroup")
 	before, _ := os.ReadDir(dir)
 	controllers := filepath.Join(dir, "cgroup.subtree_control")
@@ -178,7 +179,7 @@ func TestCheckWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err != nil {
-		t.Errorf("CheckWritable with delegation: %v", err)
+		t.Errorf("CheckWritable with delegation: %v, want no error", err)
 	}
 	if after, _ := os.ReadDir(dir); len(after) != len(before)+1 {
 		t.Errorf("entries after the check: %v, want the %d before it and cgroup.subtree_control", after, len(before))
@@ -186,19 +187,12 @@ func TestCheckWritable(t *testing.T) {
 }
 
 func TestSetV2Limits(t *testing.T) {
-	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
-		t.Fatal(err)
-	}
+	h, root := copyRecorded(t)
 	dir := filepath.Join(root, "sys/fs/cgroup/node/berthpods/podA")
 	for _, name := range []string{"cpu.weight", "cpu.max"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	h, err := cgroup.DetectAt(root)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for want, l := range map[string]cgroup.Limits{
 		"memory.max=1048576\npids.max=10\ncpu.weight=39\ncpu.max=50000 100000\n": {Memory: 1 << 20, Pids: 10, CPUShares: 1024, CPUQuota: 50_000},

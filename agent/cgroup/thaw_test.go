@@ -51,12 +51,12 @@ func checkThaw(t *testing.T, h *cgroup.Host) {
 		t.Fatal(err)
 	}
 	if err := h.Thaw(pod); err != nil {
-		t.Errorf("thawing a removed cgroup: %v", err)
+		t.Errorf("thawing a removed cgroup: %v, want no error", err)
 	}
 }
 
-// Kill thaws the cgroup itself if it was frozen, but not its descendants: a concurrent Kill may
-// have frozen those.
+// TestKillKeepsDescendantsFrozen checks that Kill does not thaw the descendants of the cgroup: a
+// concurrent Kill may have frozen those.
 func TestKillKeepsDescendantsFrozen(t *testing.T) {
 	h := host(t)
 	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {

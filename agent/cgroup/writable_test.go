@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Concurrent checks of one process use different cgroups.
+// TestConcurrentWritableChecks checks that concurrent calls of CheckWritable in one process succeed:
+// they use different cgroups.
 func TestConcurrentWritableChecks(t *testing.T) {
 	h, err := cgroup.Detect()
 	if err != nil {
@@ -22,7 +23,7 @@ func TestConcurrentWritableChecks(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				if err := h.CheckWritable(); err != nil {
-					t.Error(err)
+					t.Errorf("CheckWritable: %v, want no error", err)
 				}
 			}
 		})

@@ -32,18 +32,19 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// fakeLayers is a runtime with fixed layers.
+// fakeLayers measures fixed layers.
 type fakeLayers struct {
 	images   map[string][]cri.Layer // by image ID
-	writable int64
-	fail     error
+	writable int64                  // bytes in each writable layer
+	err      error                  // of all measurements
 }
 
 func (l fakeLayers) ImageLayers(_ context.Context, id string) ([]cri.Layer, error) {
-	return l.images[id], l.fail
+	return l.images[id], l.err
 }
+
 func (l fakeLayers) WritableLayer(context.Context, string) (cri.Layer, error) {
-	return cri.Layer{Bytes: l.writable, Inodes: 2}, l.fail
+	return cri.Layer{Bytes: l.writable, Inodes: 2}, l.err
 }
 
 // fakeVolumes has a disk and a memory volume per pod.
@@ -53,6 +54,7 @@ func (fakeVolumes) Usage(uid types.UID) ([]volume.Usage, error) {
 	return []volume.Usage{{Name: "cache", Local: true, Bytes: 30 << 10, Inodes: 3}, {Name: "tmpfs", Memory: true, Bytes: 1 << 30}}, nil
 }
 
+// pod returns pod default/web with its logs below the directory logs.
 func pod(logs string) pods.Pod {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
 	return pods.Pod{Object: o, LogDir: pods.LogDir(logs, o)}
@@ -100,7 +102,7 @@ func TestReport(t *testing.T) {
 	}
 	report, err := r.Report(context.Background())
 	if err != nil || len(report.Unknown) > 0 {
-		t.Fatalf("Report: %v, unknown %q", err, report.Unknown)
+		t.Fatalf("Report: %v, unknown %q, want no error and no unknown part", err, report.Unknown)
 	}
 	got := map[string]disk.Consumer{}
 	for _, c := range report.Consumers {
@@ -124,7 +126,7 @@ func TestReport(t *testing.T) {
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("got also consumers %v, want none", got)
+		t.Errorf("additional consumers %v, want none", got)
 	}
 	if c := report.Consumers[0]; c.Kind != disk.Log || c.Bytes < 100<<10 {
 		t.Errorf("largest consumer %+v, want the log of 100 KiB", c)
@@ -136,6 +138,7 @@ func TestReport(t *testing.T) {
 	checkText(t, report)
 }
 
+// checkText checks the text of the report, and that its JSON form contains the consumers.
 func checkText(t *testing.T, report *disk.Report) {
 	t.Helper()
 	var text bytes.Buffer
@@ -145,21 +148,22 @@ func checkText(t *testing.T, report *disk.Report) {
 	for _, want := range []string{"nodefs, imagefs", "INODES USED", "images          3", "orphans         2", "other (nodefs)",
 		"app:1      used by 1 container", "used by 1 container; shares 4000 with other images", "unused; shares 4000", "pinned"} {
 		if !strings.Contains(text.String(), want) {
-			t.Errorf("%q is not in the text:\n%s", want, text.String())
+			t.Errorf("text\n%swant %q in it", text.String(), want)
 		}
 	}
 	data, err := json.Marshal(report)
 	var decoded disk.Report
 	if err != nil || json.Unmarshal(data, &decoded) != nil || !decoded.At.Equal(report.At) || !reflect.DeepEqual(decoded.Consumers, report.Consumers) {
-		t.Errorf("JSON round trip differs: %s", data)
+		t.Errorf("JSON %s (error %v), want the time and the consumers of %+v", data, err, report)
 	}
 }
 
-// A failed measurement is listed in Unknown and does not affect the others.
+// TestReportListsUnmeasuredParts checks that a failed measurement is listed in Unknown and does not
+// affect the other measurements.
 func TestReportListsUnmeasuredParts(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, LogRoot: root, Volumes: fakeVolumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "layer sizes are not supported")}}
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{err: status.Error(codes.Unimplemented, "layer sizes are not supported")}}
 	r, err := disk.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +188,22 @@ func TestReportListsUnmeasuredParts(t *testing.T) {
 	}
 }
 
-// With containerd, the consumers add up to the used space.
+// TestReportWithoutConsumersHasAList checks that the list of consumers is not nil: clients of the JSON
+// form read its length.
+func TestReportWithoutConsumersHasAList(t *testing.T) {
+	root := t.TempDir()
+	r, err := disk.New(disk.Options{Service: fake.New(), NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: root, Volumes: fakeVolumes{},
+		Pods: func() []pods.Pod { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := r.Report(context.Background()); err != nil || report.Consumers == nil || len(report.Consumers) != 0 {
+		t.Errorf("Report = %+v, %v, want an empty list of consumers that is not nil", report, err)
+	}
+}
+
+// TestReportOfContainerd checks that with containerd the consumers have at least three quarters of the
+// used space.
 func TestReportOfContainerd(t *testing.T) {
 	root := container.Disk(t, 128<<20, 0)
 	r := container.StartContainerd(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
@@ -218,7 +237,8 @@ func TestReportOfContainerd(t *testing.T) {
 	}
 }
 
-// Without layer sizes, the report uses the container stats of the runtime.
+// TestWritableLayersFromRuntimeStats checks that the report uses the container stats of the runtime if
+// the runtime does not measure layers.
 func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
@@ -237,7 +257,7 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 		}
 	}
 	r, err := disk.New(disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: root, Volumes: fakeVolumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "layer sizes are not supported")}})
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{err: status.Error(codes.Unimplemented, "layer sizes are not supported")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,15 @@
 package disk
 
-import (
-	"time"
-)
+import "time"
 
 // Kinds of consumers.
 const (
 	Image               = "image"
-	WritableLayer       = "container" // writable layer of a container
-	TerminatedContainer = "terminated container"
-	Log                 = "log"
+	WritableLayer       = "container"            // writable layer of a container
+	TerminatedContainer = "terminated container" // writable layer of a terminated container
+	Log                 = "log"                  // logs of a container
 	Volume              = "volume"
-	Orphan              = "orphan" // of a pod that no longer exists
+	Orphan              = "orphan" // directory of a pod that the agent does not have
 )
 
 // Names of file systems, as in eviction signals.
@@ -35,7 +33,7 @@ type Report struct {
 type FileSystem struct {
 	// Names contains NodeFs, ImageFs, or both.
 	Names      []string `json:"names"`
-	Dir        string   `json:"dir"`
+	Dir        string   `json:"dir"` // a directory on the file system
 	Capacity   int64    `json:"capacity"`
 	Used       int64    `json:"used"`
 	Available  int64    `json:"available"`
@@ -45,14 +43,17 @@ type FileSystem struct {
 	Other int64 `json:"other"`
 }
 
-// Consumer is something that uses disk space.
+// Consumer is an image, a writable layer, the logs of a container, a volume or an orphaned directory
+// that uses disk space.
 type Consumer struct {
 	Kind       string `json:"kind"`
 	FileSystem string `json:"fileSystem"` // the first of the file system's names
-	// Pod is NAMESPACE/NAME, for orphaned directories the directory name, "" for images.
+	// Pod is NAMESPACE/NAME, NAMESPACE/NAME/UID for orphaned logs, the UID for other orphaned
+	// directories, and "" for images.
 	Pod string `json:"pod,omitempty"`
 	UID string `json:"uid,omitempty"`
-	// Name of the image, container or volume.
+	// Name is the name of the image, container or volume. For orphaned directories it is "logs" or
+	// "directory".
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	Inodes int64  `json:"inodes,omitempty"`

@@ -30,7 +30,7 @@ type Options struct {
 	Node    string
 	Service runtime.Service
 	// Layers measures layers. Optional: without it the size of an image is what the runtime
-	// reports, its compressed content.
+	// reports, its compressed content, and writable layers have the size in the runtime's stats.
 	Layers Layers
 	// NodeFs is the file system of Root; ImageFs that of images and writable layers.
 	NodeFs, ImageFs *stats.Disk
@@ -43,7 +43,7 @@ type Options struct {
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
 	}
-	// PinnedImages are names of images exempt from garbage collection.
+	// PinnedImages are names of images exempt from garbage collection. Optional.
 	PinnedImages []string
 }
 
@@ -69,19 +69,19 @@ func New(o Options) (*Reporter, error) {
 	return &Reporter{opts: o}, nil
 }
 
-// reportBuilder builds a Report.
+// reportBuilder is the state of a measurement.
 type reportBuilder struct {
 	*Reporter
 	Report
 	imageFs string // name of the images' file system
 }
 
-// Report measures the disks. It walks all logs and volumes, which may take long. Parts that
-// cannot be measured are listed in Report.Unknown; an error means that nothing could be
-// measured.
+// Report measures the disks. It walks all logs and volumes, which may take long. Parts that cannot be
+// measured are listed in Report.Unknown. It returns an error if a file system cannot be measured or ctx
+// is done.
 func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	now := time.Now()
-	out := &reportBuilder{Reporter: r, Report: Report{Node: r.opts.Node, At: now}, imageFs: ImageFs}
+	out := &reportBuilder{Reporter: r, Report: Report{Node: r.opts.Node, At: now, Consumers: []Consumer{}}, imageFs: ImageFs}
 	if err := out.addFileSystems(now); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	return &out.Report, ctx.Err()
 }
 
-// addFileSystems adds one entry for both file systems if they are the same.
+// addFileSystems adds the node's and the images' file system: one entry if they are the same.
 func (r *reportBuilder) addFileSystems(now time.Time) error {
 	node, err := r.opts.NodeFs.Refresh(now)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *reportBuilder) writableFromStats(ctx context.Context) (map[string]cri.L
 	return out, err
 }
 
-// addLogs adds the logs of each container.
+// addLogs adds the logs of the pods' containers, and the log directories of other pods as orphans.
 func (r *reportBuilder) addLogs(podList []pods.Pod) error {
 	owners := map[string]pods.Pod{}
 	for _, p := range podList {
@@ -230,7 +230,8 @@ func (r *reportBuilder) addLogs(podList []pods.Pod) error {
 	return nil
 }
 
-// addVolumes adds the pods' volumes on the node's own disk.
+// addVolumes adds the pods' volumes on the node's own disk, and the directories of other pods as
+// orphans.
 func (r *reportBuilder) addVolumes(podList []pods.Pod) error {
 	var errs []error
 	exists := map[string]bool{}
@@ -259,7 +260,7 @@ func (r *reportBuilder) addVolumes(podList []pods.Pod) error {
 	return errors.Join(errs...)
 }
 
-// addOrphan adds a directory of an unknown pod.
+// addOrphan adds a directory of a pod that the agent does not have.
 func (r *reportBuilder) addOrphan(dir, pod, name string) {
 	usage := stats.MeasureDir(dir)
 	r.Consumers = append(r.Consumers, Consumer{Kind: Orphan, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: usage.Bytes, Inodes: usage.Inodes})

@@ -7,18 +7,18 @@ import (
 	"text/tabwriter"
 )
 
-// maxListed is the number of consumers in the text output unless all are requested.
+// maxListed is the maximum number of consumers in the text output unless all are requested.
 const maxListed = 20
 
-// Text writes a human-readable report: file systems, usage by kind, and the largest consumers,
-// or all of them.
+// Text writes a human-readable report: the file systems, the usage by kind, and the largest consumers.
+// If all is true, it writes all consumers.
 func (r *Report) Text(out io.Writer, all bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "Disks of node %s\n\n", r.Node)
 	fmt.Fprintln(w, "FILE SYSTEM\tDIRECTORY\tSIZE\tUSED\tAVAILABLE\tINODES USED")
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, formatBytes(f.Capacity),
-			formatBytes(f.Used), formatPercent(f.Used, f.Capacity), formatBytes(f.Available), f.InodesUsed, f.Inodes)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, FormatBytes(f.Capacity),
+			FormatBytes(f.Used), formatPercent(f.Used, f.Capacity), FormatBytes(f.Available), f.InodesUsed, f.Inodes)
 	}
 	fmt.Fprintln(w, "\nUSED BY\tCOUNT\tSIZE\tSHARE OF USED")
 	r.writeKinds(w)
@@ -32,14 +32,14 @@ func (r *Report) Text(out io.Writer, all bool) error {
 		if pod == "" {
 			pod = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", formatBytes(c.Bytes), c.Inodes, c.Kind, pod, c.Name, c.note())
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", FormatBytes(c.Bytes), c.Inodes, c.Kind, pod, c.Name, c.note())
 	}
 	if hidden := r.Consumers[len(shown):]; len(hidden) > 0 {
 		bytes := int64(0)
 		for _, c := range hidden {
 			bytes += c.Bytes
 		}
-		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", formatBytes(bytes), len(hidden))
+		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", FormatBytes(bytes), len(hidden))
 	}
 	for _, reason := range r.Unknown {
 		fmt.Fprintf(w, "\nNot measured: %s\n", reason)
@@ -47,7 +47,7 @@ func (r *Report) Text(out io.Writer, all bool) error {
 	return w.Flush()
 }
 
-// writeKinds writes the total of each kind.
+// writeKinds writes the usage of each kind of consumer, and the other usage of each file system.
 func (r *Report) writeKinds(w io.Writer) {
 	used := int64(0)
 	for _, f := range r.FileSystems {
@@ -61,11 +61,11 @@ func (r *Report) writeKinds(w io.Writer) {
 			}
 		}
 		if count > 0 {
-			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, formatBytes(bytes), formatPercent(bytes, used))
+			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, FormatBytes(bytes), formatPercent(bytes, used))
 		}
 	}
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], formatBytes(f.Other), formatPercent(f.Other, used))
+		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], FormatBytes(f.Other), formatPercent(f.Other, used))
 	}
 }
 
@@ -86,13 +86,13 @@ func (c *Consumer) note() string {
 		notes = append(notes, "unused")
 	}
 	if c.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s with other images", formatBytes(c.Shared)))
+		notes = append(notes, fmt.Sprintf("shares %s with other images", FormatBytes(c.Shared)))
 	}
 	return strings.Join(notes, "; ")
 }
 
-// formatBytes formats a size with at least two significant digits, such as 1536Mi or 12Ki.
-func formatBytes(bytes int64) string {
+// FormatBytes formats a size in the largest unit in which it is at least 10, such as 1536Mi or 12Ki.
+func FormatBytes(bytes int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
 	i := 0
 	for bytes >= 10<<10 && i < len(units)-1 {

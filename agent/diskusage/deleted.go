@@ -15,7 +15,7 @@ import (
 // deletedSuffix is the end of the kernel's name of an open or mapped file without a directory entry.
 const deletedSuffix = " (deleted)"
 
-// maxDeletedFiles bounds the memory of a measurement.
+// maxDeletedFiles is the maximum number of counted files. It bounds the memory of a measurement.
 const maxDeletedFiles = 1 << 20
 
 // MeasureDeleted returns the blocks and inodes of deleted files that the processes still have
@@ -37,7 +37,7 @@ func MeasureDeleted(ctx context.Context, pids []int, devices ...uint64) Usage {
 	return s.usage
 }
 
-// fileID identifies a file.
+// fileID identifies a file on the machine.
 type fileID struct{ device, inode uint64 }
 
 // deletedScan is the state of a measurement.

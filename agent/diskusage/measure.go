@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// Usage is the disk usage of a directory tree.
+// Usage is the disk usage of files: the allocated bytes and the number of inodes.
 type Usage struct{ Bytes, Inodes int64 }
 
 // Measure returns the allocated bytes and the inodes of a tree on one file system. It counts each
 // inode once, whatever its number of links, and never leaves the tree, even if a directory is
 // replaced by a symbolic link during the walk. It skips entries that disappear. If entries
-// cannot be read, it counts the rest and returns the first error. It returns fs.ErrNotExist if dir
+// cannot be read, it counts the others and returns the first error. It returns fs.ErrNotExist if dir
 // does not exist.
 func Measure(dir string) (u Usage, err error) {
 	root, err := os.OpenRoot(dir)

@@ -47,7 +47,7 @@ func Field(pod *corev1.Pod, path string) (string, error) {
 		"spec.nodeName, spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs", path)
 }
 
-// splitSubscript splits field['key'].
+// splitSubscript splits a path of the form FIELD['KEY'].
 func splitSubscript(path string) (field, key string, ok bool) {
 	field, rest, found := strings.Cut(path, "['")
 	key, closed := strings.CutSuffix(rest, "']")

@@ -11,7 +11,7 @@ import (
 )
 
 // Resource returns the value of a resourceFieldRef. It refers to the given container unless
-// ref.ContainerName names another. allocatable is that of the node.
+// ref.ContainerName names another. allocatable holds the node's allocatable resources, which replace missing limits.
 func Resource(pod *corev1.Pod, container string, ref *corev1.ResourceFieldSelector, allocatable corev1.ResourceList) (string, error) {
 	if ref.ContainerName != "" {
 		container = ref.ContainerName
@@ -45,7 +45,7 @@ func isSupported(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// divideRoundUp returns q/divisor rounded up; a zero divisor counts as 1.
+// divideRoundUp returns q/divisor rounded up; a zero divisor counts as 1. milli selects a precision of thousandths.
 func divideRoundUp(q, divisor resource.Quantity, milli bool) int64 {
 	if divisor.IsZero() {
 		divisor = resource.MustParse("1")

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// gcHeapLimit is the heap size at which garbage collection is enabled again.
-const gcHeapLimit = 24 << 20
+// gcMemoryLimit is the memory of the Go runtime in bytes from which garbage is collected.
+const gcMemoryLimit = 24 << 20
 
-// DeferGC disables garbage collection up to gcHeapLimit. Call it first: a collection touches
+// DeferGC disables garbage collection up to gcMemoryLimit. Call it first: a collection touches
 // the variables of all packages.
 func DeferGC() {
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(gcHeapLimit)
+	debug.SetMemoryLimit(gcMemoryLimit)
 }
 
 // DropFilePages removes the pages of the program file from this process. Call it when the
@@ -26,7 +26,7 @@ func DeferGC() {
 // madvise settings, so every other piece gets a different setting.
 func DropFilePages() { DropFilePagesBy(64 << 10) }
 
-// DropFilePagesBy is DropFilePages with the given piece size, a power of two. Each piece costs
+// DropFilePagesBy is DropFilePages with the given piece size in bytes, a power of two. Each piece costs
 // about 200 bytes of kernel memory.
 func DropFilePagesBy(piece uintptr) {
 	// Huge pages would map the dropped pages again.
@@ -42,7 +42,8 @@ func DropFilePagesBy(piece uintptr) {
 		case len(fields) >= 6 && !bytes.HasSuffix(fields[0], []byte(":")):
 			from, to = readOnlyFileRange(fields)
 		case len(fields) == 3 && string(fields[0]) == "Anonymous:" && string(fields[1]) == "0" && from < to:
-			// Mappings with private pages are skipped: these pages have relocated addresses, which would be lost.
+			// Mappings with private pages are skipped: these pages have relocated addresses, which would
+			// be lost.
 			madvise(from, to, syscall.MADV_DONTNEED)
 			for start := (from | (piece - 1)) + 1; start < to; start += 2 * piece {
 				madvise(start, min(start+piece, to), syscall.MADV_RANDOM)

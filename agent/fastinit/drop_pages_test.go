@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/agent/fastinit"
 )
 
-// TestMain also runs the helper process, which prints its file-backed memory before and after.
+// TestMain also runs the helper process, which prints its file-backed memory before and after
+// DropFilePages.
 func TestMain(m *testing.M) {
 	if os.Args[0] == "drop-pages" {
 		fastinit.DeferGC()
@@ -37,19 +38,20 @@ func fileMemory() int {
 	return n
 }
 
-// DropFilePages reduces the resident file pages, and the process keeps running.
+// TestDropFilePages checks that DropFilePages reduces the resident file pages and that the process keeps
+// running.
 func TestDropFilePages(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args[0] = "drop-pages"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("helper process: %v: %s", err, out)
 	}
 	var before, after int
 	if _, err := fmt.Fscan(bytes.NewReader(out), &before, &after); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("output %q: %v, want two numbers", out, err)
 	}
 	if after >= before {
-		t.Errorf("file-backed memory is %d KiB before and %d KiB after, want less", before, after)
+		t.Errorf("file-backed memory is %d KiB before and %d KiB after DropFilePages, want less", before, after)
 	}
 }

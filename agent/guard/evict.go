@@ -35,8 +35,8 @@ func (g *Guard) Evict(e agent.Eviction) {
 	}()
 }
 
-// writeEviction writes the eviction to the pod's status. It does not change another pod of the
-// same name.
+// writeEviction writes the eviction to the pod's status, and retries unless the API server finds the patch
+// invalid or forbidden. It does not change another pod of the same name.
 func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	patch, err := statusPatch(p, e)
 	if err != nil {
@@ -89,10 +89,11 @@ func (g *Guard) waitTerminated(p *corev1.Pod) {
 	}
 }
 
-// freedThreshold is the memory that the kernel may not have uncharged yet.
+// freedThreshold is the anonymous memory, in bytes, below which the memory of a terminated pod counts as freed: the
+// kernel may not have uncharged all of it yet.
 const freedThreshold = 1 << 20
 
-// anonymousMemory returns the anonymous memory of a cgroup. An exiting process leaves
+// anonymousMemory returns the anonymous memory of a cgroup in bytes. An exiting process leaves
 // cgroup.procs before its memory is freed.
 func (g *Guard) anonymousMemory(path string) int64 {
 	group, err := g.opts.Host.Open(path)

@@ -80,7 +80,6 @@ func New(o Options) (*Guard, error) {
 // Mechanism describes how memory is watched, for logs.
 func (g *Guard) Mechanism() string { return g.monitor.Describe() }
 
-// cgroup returns the cgroup of a pod.
 func (g *Guard) cgroup(p *corev1.Pod) string { return g.opts.Layout.Pod(p.Status.QOSClass, p.UID) }
 
 // Run evicts pods until ctx is done.

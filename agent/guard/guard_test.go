@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// machine returns a cgroup that represents a machine with a kubelet.
+// machine creates a cgroup that represents a machine with a kubelet. It returns the host, the path of the cgroup and
+// the layout of the pods in it.
 func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -83,7 +84,7 @@ func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ..
 		}
 	}
 	cmd := exec.Command("/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), "BERTH_PLAIN_JOIN="+strings.Join(dirs, ":"))
+	cmd.Env = append(os.Environ(), "BERTH_JOIN_CGROUPS="+strings.Join(dirs, ":"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	}
 	select {
 	case err := <-smallExited:
-		t.Errorf("the small pod terminated: %v", err)
+		t.Errorf("the small pod terminated: %v, want it running", err)
 	default:
 	}
 	if oom, err := os.ReadFile(filepath.Join(h.Dir("memory", l.Pod(large.Status.QOSClass, large.UID)), "memory.oom_control")); err == nil && !strings.Contains(string(oom), "oom_kill 0") {
@@ -146,13 +147,14 @@ func TestNewValidatesOptions(t *testing.T) {
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "no memory or PID threshold") {
 		t.Errorf("New without thresholds: %v, want an error about thresholds", err)
 	}
-	o.Config, o.Layout.Root = c, root+"/nowhere"
+	o.Config, o.Layout.Root = c, root+"/missing"
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "does not exist: check that a kubelet runs") {
 		t.Errorf("New without a cgroup of pods: %v, want an error about the cgroup", err)
 	}
 }
 
-// A conflict is retried unless another pod has the name. A terminated pod is not changed.
+// TestWriteEviction checks that a conflict is retried unless another pod has the name, and that a terminated pod is
+// not changed.
 func TestWriteEviction(t *testing.T) {
 	deleted, current, terminated := pod("deleted"), pod("current"), pod("terminated")
 	terminated.Status.Phase = corev1.PodSucceeded

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 			err = k.Check("n1")
 			var conflict *ConflictError
 			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &conflict) || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("Check: %v, want %q in it", err, tc.want)
+				t.Errorf("Check: %v, want an error with %q, or none if that is empty", err, tc.want)
 			}
 		})
 	}

@@ -20,6 +20,7 @@ type backoffKey struct {
 	image string
 }
 
+// failure is the last failure of a pull, and the backoff after it.
 type failure struct {
 	last    time.Time
 	delay   time.Duration
@@ -28,7 +29,7 @@ type failure struct {
 
 // active returns the end of the backoff and the last failure message. ok is false if there is
 // no backoff.
-func (b *pullBackoff) active(key backoffKey, now time.Time) (until time.Time, reason string, ok bool) {
+func (b *pullBackoff) active(key backoffKey, now time.Time) (until time.Time, message string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.items[key]
@@ -38,8 +39,8 @@ func (b *pullBackoff) active(key backoffKey, now time.Time) (until time.Time, re
 	return f.last.Add(f.delay), f.message, true
 }
 
-// addFailure records a failed pull.
-func (b *pullBackoff) addFailure(key backoffKey, reason string, now time.Time) {
+// addFailure doubles the backoff, and removes expired ones.
+func (b *pullBackoff) addFailure(key backoffKey, message string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
@@ -55,5 +56,5 @@ func (b *pullBackoff) addFailure(key backoffKey, reason string, now time.Time) {
 		f = &failure{delay: initialBackoff / 2}
 		b.items[key] = f
 	}
-	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), reason
+	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), message
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// maxNamesPerImage is the number of names per image in the node status.
+// maxNamesPerImage is the maximum number of names per image in the node status.
 const maxNamesPerImage = 5
 
 // List returns the image list of the node status, largest first. It has at most limit entries

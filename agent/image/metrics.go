@@ -13,7 +13,7 @@ type Metrics struct {
 
 // sizeBuckets are the kubelet's size classes.
 var sizeBuckets = []struct {
-	limit uint64
+	limit uint64 // in bytes
 	name  string
 }{{10 << 20, "0-10MB"}, {100 << 20, "10MB-100MB"}, {500 << 20, "100MB-500MB"}, {1 << 30, "500MB-1GB"}, {5 << 30, "1GB-5GB"},
 	{10 << 30, "5GB-10GB"}, {20 << 30, "10GB-20GB"}, {30 << 30, "20GB-30GB"}, {40 << 30, "30GB-40GB"}, {60 << 30, "40GB-60GB"}, {100 << 30, "60GB-100GB"}}

@@ -83,7 +83,6 @@ func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.
 	return p.pullWithBackoff(ctx, &r)
 }
 
-// spec returns the CRI image spec.
 func (r *pullRequest) spec() *cri.ImageSpec {
 	return &cri.ImageSpec{Image: r.image, UserSpecifiedImage: r.container.Image}
 }
@@ -155,7 +154,8 @@ func (p *Puller) release() {
 	}
 }
 
-// pull tries each matching credential, or none.
+// pull pulls the image with each matching credential until a pull succeeds. It pulls without
+// credentials if none matches.
 func (p *Puller) pull(ctx context.Context, r *pullRequest) (string, error) {
 	auths, unusable := p.credentials(ctx, r.pod, r.repository)
 	if len(unusable) > 0 {

@@ -69,7 +69,7 @@ func (f *fixture) pulls() (n int) {
 	return n
 }
 
-func TestPolicies(t *testing.T) {
+func TestPullPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		image         string
 		policy        corev1.PullPolicy
@@ -304,7 +304,7 @@ func TestList(t *testing.T) {
 		t.Fatalf("%d images, %v, want the 50 largest", len(list), err)
 	}
 	if total, err := image.List(context.Background(), s, -1); err != nil || len(total) != 60 {
-		t.Errorf("%d images, %v, want all", len(total), err)
+		t.Errorf("%d images, %v, want all 60", len(total), err)
 	}
 	if list[0].Names[1] != "app:58" || list[1].Names[1] != "app:59" {
 		t.Errorf("first images %v, %v, want app:58 and app:59: images of one size by name", list[0], list[1])

@@ -6,8 +6,8 @@ import (
 	"github.com/distribution/reference"
 )
 
-// normalizeName appends ":latest" to a name without tag and digest. repository is the canonical
-// name without tag.
+// normalizeName appends ":latest" to a name without a tag or digest. repository is the canonical
+// name without tag and digest.
 func normalizeName(image string) (full, repository string, err error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// MinSize is the size of the smallest disk.
+	// MinSize is the size in bytes of the smallest disk.
 	MinSize = 1 << 20
-	// minJournal is the size from which a disk has a journal. It would fill smaller ones.
+	// minJournal is the size in bytes from which a disk has a journal. It would fill smaller disks.
 	minJournal = 16 << 20
 	blockSize  = 4096
 	sectorSize = 512
-	// largeDisk is the size from which there are fewer inodes, because creating them takes time.
+	// largeDisk is the size in bytes from which a disk has fewer inodes per byte, because creating
+	// inodes takes time.
 	largeDisk = 16 << 30
 )
 
 // ErrUnsupported means that the file system of the file cannot reserve blocks.
 var ErrUnsupported = errors.New("file system cannot reserve blocks")
 
-// RoundSize returns the size of the disk that Create creates for a requested size.
+// RoundSize returns the size of the disk that Create creates for a requested size, both in bytes.
 func RoundSize(size int64) int64 {
 	return max(size+blockSize-1, MinSize) / blockSize * blockSize
 }
@@ -71,9 +72,9 @@ func reserve(f *os.File, size int64) error {
 	return err
 }
 
-// format creates the file system.
+// format creates an ext4 file system in the file.
 func format(f *os.File, size int64) error {
-	ratio := int64(16 << 10)
+	ratio := int64(16 << 10) // bytes per inode
 	if size >= largeDisk {
 		ratio = 64 << 10
 	}

@@ -15,13 +15,10 @@ import (
 func TestMounts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `with a blank and a \`)
 	sibling := dir + " sibling"
-	for _, d := range []string{dir, sibling} {
-		if err := os.Mkdir(d, 0o700); err != nil {
+	for _, d := range []string{sibling, dir, filepath.Join(dir, "below")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, d := range []string{sibling, dir, filepath.Join(dir, "below")} {
-		_ = os.Mkdir(d, 0o700)
 		if err := unix.Mount("tmpfs", d, "tmpfs", 0, ""); err != nil {
 			testkit.SkipOrFail(t, "root", "mounting a tmpfs: "+err.Error())
 		}
@@ -36,7 +33,7 @@ func TestMounts(t *testing.T) {
 	}
 	for range 2 { // the second call finds nothing to unmount
 		if err := mounts.Unmount(points, false); err != nil {
-			t.Error(err)
+			t.Errorf("Unmount: %v, want no error", err)
 		}
 	}
 	if remaining, err := mounts.At(dir); err != nil || len(remaining) > 0 {

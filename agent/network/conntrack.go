@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conntrack applies NAT rules to the first packet of a flow only. A UDP flow ends by a timeout,
-// so a client that keeps sending from one port continues to reach the old destination: a pod
-// that was deleted, or another pod that now has its IP. These flows must be deleted with the rules.
-
-// flowMatcher selects conntrack entries to delete.
+// flowMatcher selects conntrack entries to delete. Conntrack applies NAT rules to the first packet of a
+// flow only. A UDP flow ends by a timeout, so a client that keeps sending from one port continues to
+// reach the old destination: a pod that was deleted, or another pod that now has its IP. These flows
+// must be deleted with the rules.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
@@ -39,7 +38,6 @@ func flowsToPorts(ports []Port) flowMatcher {
 	}
 }
 
-// isLocalAddress reports whether the address belongs to this host.
 func isLocalAddress(ip net.IP) bool {
 	routes, err := netlink.RouteGet(ip)
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL

@@ -34,7 +34,8 @@ func startUDPServer(t *testing.T, ns *os.File, answer string) {
 	}()
 }
 
-// Packets of a client that keeps sending from the same port follow the current rules.
+// TestDeleteFlows checks that packets of a client that keeps sending from the same port follow the
+// current rules.
 func TestDeleteFlows(t *testing.T) {
 	_, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {

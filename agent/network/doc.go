@@ -15,5 +15,6 @@
 // are removed, their conntrack entries are deleted.
 //
 // Package serviceproxy routes Service IPs. There are no network policies. Without iptables there
-// are no host ports, and pods reach only each other, Services and the node.
+// are no host ports and no rules that accept forwarded pod traffic. Without iptables and nftables pods
+// reach only each other, Services and the node.
 package network

@@ -11,12 +11,13 @@ import (
 )
 
 // FindListener returns the local address, such as "0.0.0.0:6443", of a socket that listens on
-// the host port, or "" if there is none. Mapping such a port would make that program
-// unreachable. Ports mapped to pods are not found.
+// the host port, or "" if there is none. The zero address means all. Mapping such a port would make
+// that program unreachable. Ports mapped to pods are not found.
 func FindListener(protocol string, address netip.Addr, port uint16) string {
 	return findListener("/proc/thread-self/net", protocol, address, port)
 }
 
+// findListener is FindListener for a copy of /proc/net in dir.
 func findListener(dir, protocol string, address netip.Addr, port uint16) string {
 	for _, file := range []string{protocol, protocol + "6"} {
 		text, err := os.ReadFile(dir + "/" + file)
@@ -49,8 +50,8 @@ func isListening(protocol, state string) bool {
 	return state == "07"
 }
 
-// addressesOverlap reports whether two listeners on these addresses conflict; the unspecified
-// address overlaps with all.
+// addressesOverlap reports whether two listeners on these addresses conflict. The unspecified address
+// overlaps with all, and so does the zero b.
 func addressesOverlap(a, b netip.Addr) bool {
 	return !b.IsValid() || a.IsUnspecified() || b.IsUnspecified() || a.Unmap() == b.Unmap()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A pod cannot reach listeners on the node's loopback address, even if it routes 127.0.0.1 to
-// the bridge.
+// TestProtectLoopback checks that a pod cannot reach listeners on the machine's loopback address, even
+// if the pod routes 127.0.0.1 to the bridge.
 func TestProtectLoopback(t *testing.T) {
 	o, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -36,7 +36,7 @@ func TestProtectLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	routeThroughNamespace(t, ns)
+	routeLoopbackToBridge(t, ns)
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
 		t.Error("the pod reaches a listener on the host's loopback address, want an error")
 	}
@@ -55,7 +55,7 @@ func TestProtectLoopback(t *testing.T) {
 	}
 }
 
-// inNamespace calls do in a network namespace, on a thread of its own.
+// inNamespace calls do in a network namespace, on a separate thread.
 func inNamespace(ns *os.File, do func() error) error {
 	done := make(chan error)
 	go func() {
@@ -69,6 +69,7 @@ func inNamespace(ns *os.File, do func() error) error {
 	return <-done
 }
 
+// dialFrom opens and closes a connection from a network namespace.
 func dialFrom(ns *os.File, address string, timeout time.Duration) error {
 	return inNamespace(ns, func() error {
 		c, err := net.DialTimeout("tcp4", address, timeout)
@@ -79,8 +80,8 @@ func dialFrom(ns *os.File, address string, timeout time.Duration) error {
 	})
 }
 
-// routeThroughNamespace routes the pod's packets for 127.0.0.1 to the bridge.
-func routeThroughNamespace(t *testing.T, ns *os.File) {
+// routeLoopbackToBridge routes the packets of a pod for 127.0.0.1 to the bridge.
+func routeLoopbackToBridge(t *testing.T, ns *os.File) {
 	t.Helper()
 	err := inNamespace(ns, func() error {
 		if err := os.WriteFile("/proc/sys/net/ipv4/conf/all/route_localnet", []byte("1"), 0o644); err != nil {

@@ -21,11 +21,11 @@ const podGroup = 0x6265
 // tablePrefix is the prefix of the names of nftables tables. The bridge's name follows.
 const tablePrefix = "berth-pods-"
 
-// sourceAddressOffset is the offset of the source address in an IPv4 header.
+// sourceAddressOffset is the offset in bytes of the source address in an IPv4 header.
 const sourceAddressOffset = 12
 
-// Masquerade replaces the source address of packets from pods to other networks with the machine's
-// address. The bridge may be managed by another program. RemoveRules removes the rule.
+// Masquerade replaces the source address of packets from pods in prefix to other machines with this
+// machine's address. The bridge may be managed by another program. RemoveRules removes the rule.
 func Masquerade(bridge string, prefix netip.Prefix) error {
 	c, err := nftables.New()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// openWithoutIptables opens a network on a machine without iptables.
+// openWithoutIptables opens a network while PATH has no programs. index is part of its range and of its
+// bridge's name.
 func openWithoutIptables(t *testing.T, index int) *network.Network {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -61,7 +62,8 @@ func listenInNamespace(t *testing.T, ns *os.File) (port int, sources <-chan stri
 	return l.Addr().(*net.TCPAddr).Port, addresses
 }
 
-// Pods of two nodes on one machine without iptables reach each other and keep their source addresses.
+// TestPodsOfTwoNodes checks that pods of two nodes on one machine without iptables reach each other and
+// keep their source addresses.
 func TestPodsOfTwoNodes(t *testing.T) {
 	var namespaces []*os.File
 	var addresses []netip.Addr
@@ -84,7 +86,7 @@ func TestPodsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// namespaceWithPath is namespace with the test's PATH, which openWithoutIptables empties.
+// namespaceWithPath is namespace with the original PATH, which openWithoutIptables replaces.
 func namespaceWithPath(t *testing.T) *os.File {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -96,7 +98,7 @@ func namespaceWithPath(t *testing.T) *os.File {
 
 var originalPath = os.Getenv("PATH")
 
-// Packets of pods to other machines have this machine's source address.
+// TestMasquerade checks that packets of pods to other machines have this machine's source address.
 func TestMasquerade(t *testing.T) {
 	otherMachine, ns := namespaceWithPath(t), namespaceWithPath(t)
 	attrs := netlink.NewLinkAttrs()
@@ -140,7 +142,8 @@ func TestMasquerade(t *testing.T) {
 	}
 }
 
-// EnsureBridge is idempotent, and the bridge has the first address of the range.
+// TestEnsureBridge checks that EnsureBridge is idempotent and that the bridge has the first address of
+// the range.
 func TestEnsureBridge(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testkit.SkipOrFail(t, "root", "creating network devices requires root")
@@ -162,6 +165,6 @@ func TestEnsureBridge(t *testing.T) {
 	}
 	addrs, err := netlink.AddrList(link, unix.AF_INET)
 	if err != nil || len(addrs) != 1 || addrs[0].IPNet.String() != "198.18.7.1/24" {
-		t.Errorf("addresses %v, %v, want 198.18.7.1/24", addrs, err)
+		t.Errorf("addresses of the bridge %v, %v, want 198.18.7.1/24", addrs, err)
 	}
 }

@@ -34,7 +34,7 @@ type Network struct {
 	prefix netip.Prefix
 
 	mu   sync.Mutex
-	last netip.Addr // last assigned IP
+	last netip.Addr // last assigned IP, or the bridge's
 }
 
 // Open creates the bridge and its rules if they do not exist.
@@ -59,9 +59,10 @@ func Open(o Options) (*Network, error) {
 	return n, nil
 }
 
-// lastFile is the file with the last assigned IP, which is kept across restarts.
+// lastFile returns the path of the file with the last assigned IP, which is kept across restarts.
 func (n *Network) lastFile() string { return filepath.Clean(n.opts.Dir) + ".last" }
 
+// lastAssigned returns the IP in lastFile, or the bridge's if there is none of this network.
 func (n *Network) lastAssigned() netip.Addr {
 	text, _ := os.ReadFile(n.lastFile())
 	if a, err := netip.ParseAddr(strings.TrimSpace(string(text))); err == nil && n.prefix.Contains(a) {
@@ -89,6 +90,7 @@ func EnsureBridge(name, cidr string) error {
 	return nil
 }
 
+// makeBridge creates the bridge if it does not exist, and sets its address and group.
 func (n *Network) makeBridge() error {
 	link, err := netlink.LinkByName(n.opts.Bridge)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
@@ -153,6 +155,7 @@ func (n *Network) removeStaleAddresses() error {
 	return errors.Join(errs...)
 }
 
+// withPrefixLength returns the IP with the prefix length of the pod network.
 func (n *Network) withPrefixLength(a netip.Addr) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(n.prefix.Bits(), a.BitLen())}}
 }
@@ -262,7 +265,7 @@ func (n *Network) Detach(id string) error {
 	return errors.Join(errs...)
 }
 
-// assignments returns the assignment files with their owners.
+// assignments returns the owners of the IPs by the path of their file, whose name is the IP.
 func (n *Network) assignments() (map[string]string, error) {
 	entries, err := os.ReadDir(n.opts.Dir)
 	if err != nil {
@@ -293,8 +296,8 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 	return errors.Join(errs...)
 }
 
-// Remove removes devices, rules and files of a network. It is idempotent and does not need
-// CIDR.
+// Remove removes the devices, rules and files of a network. It is idempotent and does not use
+// o.CIDR.
 func Remove(ctx context.Context, o Options) error {
 	return errors.Join(TearDown(ctx, o), os.RemoveAll((&Network{opts: o}).lastFile()))
 }
@@ -314,6 +317,7 @@ func TearDown(ctx context.Context, o Options) error {
 	return errors.Join(append(errs, os.RemoveAll(o.Dir))...)
 }
 
+// removeDevice removes a network device. It succeeds if the device does not exist.
 func removeDevice(name string) error {
 	link, err := netlink.LinkByName(name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
@@ -333,7 +337,7 @@ func linkExists(name string) bool {
 	return err == nil
 }
 
-// ipForwardFile enables IP forwarding.
+// ipForwardFile contains 1 if the machine forwards packets.
 const ipForwardFile = "/proc/sys/net/ipv4/ip_forward"
 
 // enableForwarding enables IP forwarding, without which pods reach neither pods of other nodes on

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// open opens a network with 4 addresses in 198.51.100.0/29 and removes it when the test ends.
+// open opens a network with 5 pod IPs in 198.51.100.0/29 and removes it when the test ends.
 func open(t *testing.T) (network.Options, *network.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -31,10 +31,10 @@ func open(t *testing.T) (network.Options, *network.Network) {
 			t.Error(err)
 		}
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {
-			t.Errorf("bridge %s still exists", o.Bridge)
+			t.Errorf("bridge %s exists after Remove, want it removed", o.Bridge)
 		}
 		if rules, err := exec.Command("iptables-save").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
-			t.Errorf("rules still exist: %s", rules)
+			t.Errorf("iptables rules after Remove\n%swant none of %s", rules, o.Bridge)
 		}
 	})
 	n, err := network.Open(o)
@@ -61,6 +61,7 @@ func namespace(t *testing.T) *os.File {
 	return f
 }
 
+// TestAddresses checks which IPs are assigned, released and reassigned, and the error if none is free.
 func TestAddresses(t *testing.T) {
 	o, n := open(t)
 	if reopened, err := network.Open(o); err != nil || reopened == nil {
@@ -69,7 +70,7 @@ func TestAddresses(t *testing.T) {
 	ns := namespace(t)
 	a, err := n.Attach("one-with-a-long-id", ns)
 	if err != nil || a != netip.MustParseAddr("198.51.100.2") {
-		t.Fatalf("attached: %v, %v, want 198.51.100.2", a, err)
+		t.Fatalf("Attach: %v, %v, want 198.51.100.2", a, err)
 	}
 	if err := n.Detach("one-with-a-long-id"); err != nil {
 		t.Fatal(err)
@@ -80,14 +81,14 @@ func TestAddresses(t *testing.T) {
 	}
 	b, err := n.Attach("two", ns)
 	if err != nil || b != netip.MustParseAddr("198.51.100.3") {
-		t.Fatalf("attached: %v, %v, want 198.51.100.3", b, err)
+		t.Fatalf("Attach: %v, %v, want 198.51.100.3", b, err)
 	}
-	var last error
+	var lastErr error
 	for i := range 5 {
-		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
+		_, lastErr = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
-	if last == nil || !strings.Contains(last.Error(), "no free IP in 198.51.100.0/29") {
-		t.Errorf("Attach without a free IP: %v, want an error about a full range", last)
+	if lastErr == nil || !strings.Contains(lastErr.Error(), "no free IP in 198.51.100.0/29") {
+		t.Errorf("Attach without a free IP: error %v, want \"no free IP in 198.51.100.0/29\"", lastErr)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
@@ -102,8 +103,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// After a change of the range, Attach uses the new range. The bridge keeps its old address while pods use the
-// old range.
+// TestRangeChange checks that Attach uses the new range after a change. The bridge keeps its old
+// address while pods use the old range.
 func TestRangeChange(t *testing.T) {
 	o, n := open(t)
 	if _, err := n.Attach("old", namespace(t)); err != nil {
@@ -132,7 +133,7 @@ func TestRangeChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, err := n.Attach("new", namespace(t)); err != nil || a.String() != "198.51.100.130" {
-		t.Errorf("attached: %v, %v, want 198.51.100.130", a, err)
+		t.Errorf("Attach: %v, %v, want 198.51.100.130", a, err)
 	}
 	if got, want := addresses(), []string{"198.51.100.1/29", "198.51.100.129/29"}; !slices.Equal(got, want) {
 		t.Errorf("bridge addresses %v, want %v", got, want)
@@ -148,7 +149,7 @@ func TestRangeChange(t *testing.T) {
 	}
 }
 
-// A failed Attach releases the IP.
+// TestAttachWithoutNamespace checks that a failed Attach releases the IP.
 func TestAttachWithoutNamespace(t *testing.T) {
 	o, n := open(t)
 	null, err := os.Open(os.DevNull)
@@ -166,14 +167,14 @@ func TestAttachWithoutNamespace(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	if _, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "nonsense", Bridge: "b"}); err == nil || !strings.Contains(err.Error(), `CIDR "nonsense"`) {
-		t.Errorf("Open with an invalid CIDR: %v, want an error about it", err)
+		t.Errorf("Open with an invalid CIDR: error %v, want `CIDR \"nonsense\"`", err)
 	}
 	if os.Geteuid() != 0 {
 		return
 	}
 	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
 	if err == nil || !strings.Contains(err.Error(), "not a bridge") {
-		t.Errorf("Open with an existing device: %v, want an error about it", err)
+		t.Errorf("Open with an existing device: error %v, want \"not a bridge\"", err)
 	}
 	if addrs, err := net.InterfaceAddrs(); err != nil || len(addrs) == 0 || addrs[0].String() != "127.0.0.1/8" {
 		t.Errorf("addresses of the existing device %v, %v, want 127.0.0.1/8", addrs, err)

@@ -13,8 +13,8 @@ import (
 // Port maps a host port to a pod.
 type Port struct {
 	Protocol  string // tcp, udp or sctp
-	Host      uint16
-	Container uint16
+	Host      uint16 // port of the machine
+	Container uint16 // port of the pod
 	// Address is the host address; the zero value means all.
 	Address netip.Addr
 }

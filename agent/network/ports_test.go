@@ -38,6 +38,7 @@ func startTCPServer(t *testing.T, ns *os.File, answer string) {
 	}()
 }
 
+// dialAndRead connects to an address and returns what the server sends.
 func dialAndRead(address string) (string, error) {
 	c, err := net.Dial("tcp4", address)
 	if err != nil {
@@ -48,7 +49,8 @@ func dialAndRead(address string) (string, error) {
 	return string(text), err
 }
 
-// Host ports, also on the loopback address, forward to the pod until they are unmapped.
+// TestHostPort checks that a host port, also on the loopback address, forwards to the pod until it is
+// unmapped.
 func TestHostPort(t *testing.T) {
 	o, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -83,7 +85,7 @@ func TestHostPort(t *testing.T) {
 			t.Errorf("answer of %s:%d %q, %v, want \"pod\"", host, port, got, err)
 		}
 	}
-	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortMapped) || !strings.Contains(err.Error(), o.Bridge) {
+	if err := n.MapPorts("second", address, ports); !errors.Is(err, network.ErrPortMapped) || !strings.Contains(err.Error(), o.Bridge) {
 		t.Errorf("mapping the same port again: %v, want %v with the bridge", err, network.ErrPortMapped)
 	}
 	for range 2 {

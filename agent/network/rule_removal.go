@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxRemoveAttempts bounds retries when other programs change rules concurrently.
+// maxRemoveAttempts bounds the attempts to remove rules while other programs change rules.
 const maxRemoveAttempts = 5
 
 // RemoveRules removes the firewall rules of the networks that match selects, whether created by
@@ -51,13 +51,12 @@ func removeRules(ctx context.Context, table string, match func(network, id strin
 	return "", err
 }
 
-// hasNetfilter reports whether the kernel supports netfilter.
 func hasNetfilter() bool {
 	_, err := os.Stat("/proc/thread-self/net/netfilter")
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// stderrOf returns what a failed program wrote to standard error.
+// stderrOf returns ": " and what a failed program wrote to standard error, or "" if it wrote nothing.
 func stderrOf(err error) string {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return ": " + strings.TrimSpace(string(exit.Stderr))
@@ -96,7 +95,7 @@ func removalInput(table, rules string, match func(network, id string) bool) stri
 	return "*" + table + "\n" + deletions.String() + flushes.String() + chainDeletions.String() + "COMMIT\n"
 }
 
-// ruleOwner parses the comment of a rule.
+// ruleOwner returns the network and the sandbox ID in the comment of a rule; each may be "".
 func ruleOwner(line string) (network, id string) {
 	_, rest, _ := strings.Cut(line, `name: \"`)
 	network, rest, _ = strings.Cut(rest, `\"`)

@@ -15,8 +15,8 @@ type rule struct {
 	args         []string
 }
 
-// masqueradeRule replaces the source address of packets from pods to other networks with the node's
-// IP.
+// masqueradeRule replaces the source address of packets from pods to other networks with the machine's
+// address.
 func masqueradeRule(bridge string, prefix netip.Prefix) rule {
 	return rule{table: "nat", chain: "POSTROUTING", args: append([]string{"-s", prefix.String(), "!", "-o", bridge}, append(commentArgs(bridge, ""), "-j", "MASQUERADE")...)}
 }

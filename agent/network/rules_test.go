@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// fakeIptables installs programs that fail with an exit status and record their arguments.
+// fakeIptables sets PATH to a directory with programs that record their arguments and fail with an exit
+// status. calls returns the recorded lines.
 func fakeIptables(t *testing.T, status string, programs ...string) (calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +27,7 @@ func fakeIptables(t *testing.T, status string, programs ...string) (calls func()
 	return func() string { text, _ := os.ReadFile(dir + "/calls"); return string(text) }
 }
 
-// RemoveRules returns an error if it cannot read the rules.
+// TestUnreadableRules checks that RemoveRules returns an error if it cannot read the rules.
 func TestUnreadableRules(t *testing.T) {
 	selectAll := func(string, string) bool { return true }
 	fakeIptables(t, "1", "iptables-save", "iptables-restore")
@@ -34,15 +35,16 @@ func TestUnreadableRules(t *testing.T) {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
 	if err := network.RemoveRules(context.Background(), selectAll); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("RemoveRules: %v, want the error of iptables-save", err)
+		t.Errorf("RemoveRules: error %v, want \"refused\" of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), selectAll); err != nil {
-		t.Errorf("without iptables: %v, want no error", err)
+		t.Errorf("RemoveRules without iptables: %v, want no error", err)
 	}
 }
 
-// Pod traffic is accepted regardless of the default policy.
+// TestForwardRules checks that Open adds the rules that accept pod traffic regardless of the default
+// policy.
 func TestForwardRules(t *testing.T) {
 	o, _ := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -54,12 +56,13 @@ func TestForwardRules(t *testing.T) {
 	}
 	for _, rule := range []string{"-A FORWARD -i ", "-A FORWARD -o "} {
 		if strings.Count(string(out), rule+o.Bridge) != 1 {
-			t.Errorf("want one rule %q in:\n%s", rule+o.Bridge, out)
+			t.Errorf("rules\n%swant %q once", out, rule+o.Bridge)
 		}
 	}
 }
 
-// Open does not add rules if it cannot find out whether they exist.
+// TestUnknownRulesAreNotAdded checks that Open does not add rules if it cannot find out whether they
+// exist.
 func TestUnknownRulesAreNotAdded(t *testing.T) {
 	open(t)
 	t.Run("busy", func(t *testing.T) {
@@ -77,7 +80,8 @@ func TestUnknownRulesAreNotAdded(t *testing.T) {
 	})
 }
 
-// TearDown keeps the last assigned IP. It returns an error if its context is canceled.
+// TestTearDown checks that TearDown keeps the last assigned IP and returns an error if its context is
+// canceled.
 func TestTearDown(t *testing.T) {
 	o, n := open(t)
 	ctx := context.Background()

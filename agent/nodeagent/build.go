@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cadvisor"
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image"
 	"github.com/berthproject/berth/agent/network"
@@ -77,7 +78,8 @@ func (n *node) build(ctx context.Context) (err error) {
 		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
-	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.diskReserve, Log: o.Log,
+	imageMounts, _ := n.runtime.(runtime.ImageMounts)
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.diskReserve, Log: o.Log, ImageMounts: imageMounts,
 		Event: func(pod *corev1.Pod, eventType, reason, message string) {
 			n.recordEvent(pod, "", eventType, reason, message)
 		}}); err != nil {
@@ -92,7 +94,6 @@ func (n *node) build(ctx context.Context) (err error) {
 	return n.newCollector(ctx)
 }
 
-// boundPods returns all pods bound to the node.
 func (n *node) boundPods() []*corev1.Pod { return n.agent.BoundPods(n.opts.Name) }
 
 // current returns the registered node with its current addresses.
@@ -102,7 +103,6 @@ func (n *node) current() *corev1.Node {
 	return &node
 }
 
-// startRuntime starts the container runtime of a virtual node.
 func (n *node) startRuntime(ctx context.Context) error {
 	if n.opts.startRuntime == nil {
 		return nil
@@ -132,12 +132,13 @@ func (n *node) connectRuntime(ctx context.Context) (err error) {
 func (n *node) newAgent() error {
 	o := &n.opts
 	metrics := agent.NewMetrics()
+	n.staticPods = make(chan []*corev1.Pod)
 	n.registry.MustRegister(metrics)
 	var runnerErr error
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, StatusWriters: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
-		Allocations: allocationStore{o.Root}, PodCIDR: n.networkPodCIDR(), Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
+		Allocations: allocationStore{o.Root}, StaticPods: n.staticPods, PodCIDR: n.networkPodCIDR(), Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
 		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, NodeEvents: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
@@ -153,7 +154,7 @@ func (n *node) newAgent() error {
 }
 
 // pressureFor returns the eviction manager. For a fresh node it hides the method that restores the
-// conditions of the API.
+// conditions from the Node object.
 func (n *node) pressureFor(string) agent.PressureManager {
 	if n.opts.Fresh {
 		return struct{ agent.PressureManager }{n.pressure}
@@ -203,7 +204,11 @@ func (n *node) newServer() (*server.Server, error) {
 	return server.New(server.Options{
 		Listener: n.listener, Certificate: certificate, Renewed: n.renewal.Serving, ClientCA: config.CAData, Client: n.client, Log: o.Log,
 		Nodes: []*server.Node{{Name: o.Name, Pods: n.boundPods, Runtime: n.runtime, Summary: n.newSummarizer().Summary,
-			Disk:    func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
+			Disk:     func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
+			Pressure: func(ctx context.Context) (any, error) { return n.pressure.Report(ctx) },
+			Containers: cadvisor.Collector{Options: cadvisor.Options{Host: n.host, Node: n.current, Root: o.Cgroup, Proc: "/proc",
+				Pods:   func() []*corev1.Pod { return n.agent.Pods(o.Name) },
+				Cgroup: func(pod *corev1.Pod) string { return pods.Cgroup(o.Cgroup, pod) }}},
 			Metrics: n.registry}},
 	})
 }

@@ -6,9 +6,9 @@
 //	  ├─ pressure
 //	  └─ server ◀── API server
 //
-// The package contains no policy; it creates the parts and connects them. berth agent runs one
-// node on its machine or in a given cgroup. berth up --virtual-nodes runs several, each with its
-// own container runtime (RunVirtual).
+// The package contains no policy; it creates the parts and connects them. berth agent and
+// berth up --real-node run one node on their machine; berth agent can limit it to a cgroup.
+// berth up --virtual-nodes runs several, each with its own container runtime (RunVirtual).
 //
 // When Run returns, pods keep running, and the next agent of the node finds them. RunVirtual
 // stops them and removes the node with all its data.

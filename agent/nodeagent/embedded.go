@@ -48,7 +48,7 @@ func hash(text string) uint32 {
 }
 
 // loadOrPickSubnet returns the subnet in file. If there is none it picks a subnet that is unused
-// on this machine and saves it.
+// on this machine and saves it. start selects the first candidate.
 func loadOrPickSubnet(file string, start uint32) (string, error) {
 	if saved, err := os.ReadFile(file); err == nil && len(saved) > 0 {
 		return strings.TrimSpace(string(saved)), nil

@@ -39,7 +39,6 @@ func (n *node) nodeRef() *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.opts.Name, UID: types.UID(n.opts.Name)}
 }
 
-// fieldPath returns the field path of a container in its pod.
 func fieldPath(pod *corev1.Pod, container string) string {
 	named := func(c corev1.Container) bool { return c.Name == container }
 	switch {

@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// podFinished reports true only for pods with a final phase, and only once the agent has listed its
-// pods.
+// TestPodFinished checks that podFinished returns true only for pods with a final phase, and only once the agent has
+// listed its pods.
 func TestPodFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := func(name string, phase corev1.PodPhase) *corev1.Pod {
@@ -49,6 +49,8 @@ func TestPodFinished(t *testing.T) {
 			t.Errorf("podFinished: running %v, failed %v, unknown %v, want true only for failed", n.podFinished("running"), n.podFinished("failed"), n.podFinished("unknown"))
 		}
 		cancel()
-		t.Log(<-stopped)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
 	})
 }

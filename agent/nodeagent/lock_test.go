@@ -27,7 +27,7 @@ func TestDirectoryLock(t *testing.T) {
 	}
 	unlock()
 	if unlock, err = lock(root); err != nil {
-		t.Errorf("lock after the unlock: %v", err)
+		t.Errorf("lock after the unlock: %v, want no error", err)
 	} else {
 		unlock()
 	}
@@ -67,7 +67,7 @@ func TestCgroupLock(t *testing.T) {
 	}
 	unlock()
 	if unlock, err = lockCgroup(host, group); err != nil {
-		t.Errorf("lock after the unlock: %v", err)
+		t.Errorf("lock after the unlock: %v, want no error", err)
 	} else {
 		unlock()
 	}

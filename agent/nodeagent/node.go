@@ -91,7 +91,6 @@ func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
 	}, nil
 }
 
-// addresses returns the current addresses of the node.
 func (o *Options) addresses() []corev1.NodeAddress {
 	address := o.Address
 	if address == "" {

@@ -79,6 +79,7 @@ type Options struct {
 	rangeAddress bool
 }
 
+// validate checks the required options and sets the defaults of the others.
 func (o *Options) validate() error {
 	switch {
 	case o.Name == "":

@@ -39,7 +39,8 @@ func nodeWithRange(cidr string) *corev1.Node {
 	return n
 }
 
-// The node registers as not ready and uses the range that a controller sets later.
+// TestNodeWaitsForPodCIDR checks that a node without a range registers as not ready, and uses the range that a
+// controller sets later.
 func TestNodeWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		notice := ""
@@ -70,7 +71,7 @@ func TestNodeWaitsForPodCIDR(t *testing.T) {
 	})
 }
 
-func TestFindPodCIDR(t *testing.T) {
+func TestSetPodCIDR(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options             Options
 		objects             []runtime.Object
@@ -81,13 +82,13 @@ func TestFindPodCIDR(t *testing.T) {
 		"from the Node":              {options: Options{PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, saved: "198.18.9.0/24", want: "198.18.1.0/24"},
 		"from the flag":              {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
 		"from the flag, Node exists": {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("")}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
-		"from the flag and the Node": {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, wantErr: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
+		"flag contradicts the Node":  {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, wantErr: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
 		"from the last start":        {options: Options{PodCIDRTimeout: -1}, saved: "198.18.9.0/24", unreachable: true, want: "198.18.9.0/24"},
 		"not allocated":              {saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
 		"not allocated in time":      {options: Options{PodCIDRTimeout: time.Second}, saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
 		"IPv6":                       {objects: []runtime.Object{nodeWithRange("fd00::/64")}, wantErr: `spec.podCIDR "fd00::/64": must be an IPv4 CIDR`},
-		"with a device's address":    {objects: []runtime.Object{nodeWithRange("127.0.0.0/8")}, wantErr: "the network device lo of this machine has an address in it"},
-		"in a network of the device": {objects: []runtime.Object{nodeWithRange("127.3.0.0/24")}, want: "127.3.0.0/24"},
+		"contains a device address":  {objects: []runtime.Object{nodeWithRange("127.0.0.0/8")}, wantErr: "the network device lo of this machine has an address in it"},
+		"within a device's network":  {objects: []runtime.Object{nodeWithRange("127.3.0.0/24")}, want: "127.3.0.0/24"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestFindPodCIDR(t *testing.T) {
 	}
 }
 
-// The internal IP of a virtual node is the first address of its range.
+// TestRangeAddress checks that the internal IP of a virtual node is the first address of its range.
 func TestRangeAddress(t *testing.T) {
 	n, _ := waitingNode(t, Options{rangeAddress: true}, nodeWithRange("198.18.1.0/24"))
 	n.opts.Address = ""

@@ -44,10 +44,12 @@ type node struct {
 	puller   *image.Puller
 	prober   *probe.Prober
 	volumes  *volume.Volumes
-	stats    *stats.Pods
-	pressure *pressure.Manager
-	health   runtimeHealth
-	started  time.Time
+	// staticPods receives the static pods of the node.
+	staticPods chan []*corev1.Pod
+	stats      *stats.Pods
+	pressure   *pressure.Manager
+	health     runtimeHealth
+	started    time.Time
 	// nodeFs is the file system of the agent's directory, imageFs that of images, containerFs that of
 	// writable layers. They may be equal.
 	nodeFs, imageFs, containerFs *stats.Disk
@@ -87,7 +89,6 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// describe describes how the node runs.
 func (n *node) describe() string {
 	return fmt.Sprintf("container runtime %s; memory monitoring: %s; logs and metrics on port %d",
 		n.object.Status.NodeInfo.ContainerRuntimeVersion, n.pressure.Describe(), n.object.Status.DaemonEndpoints.KubeletEndpoint.Port)
@@ -108,6 +109,7 @@ func (n *node) runParts(parent context.Context, server func(context.Context) err
 	runWithoutError(n.prober.Run)
 	runWithoutError(n.volumes.Run)
 	runWithoutError(n.collector.Run)
+	runWithoutError(n.readStaticPods)
 	runWithoutError(func(ctx context.Context) {
 		n.health.watch(ctx, n.runtime.Status, func() { n.agent.Report(n.opts.Name) })
 	})

@@ -23,7 +23,7 @@ func saveName(root, name string) error {
 	return writeFileAtomic(filepath.Join(root, nodeNameFile), name+"\n")
 }
 
-// writeFileAtomic writes a file atomically. A truncated name would be that of another node.
+// writeFileAtomic replaces a file atomically, so that a full disk does not truncate it.
 func writeFileAtomic(file, text string) error {
 	temp := file + ".new"
 	err := os.WriteFile(temp, []byte(text), 0o600)

@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// During a machine shutdown the agent terminates its pods before it stops. Otherwise it leaves them running.
+// TestShutdownTerminatesPods checks that the agent terminates its pods before it stops during a machine shutdown, and
+// leaves them running otherwise.
 func TestShutdownTerminatesPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		shuttingDown bool
@@ -53,7 +54,7 @@ func TestShutdownTerminatesPods(t *testing.T) {
 				stop()
 				start := time.Now()
 				if err := <-done; err != nil {
-					t.Error(err)
+					t.Errorf("Run: %v, want no error", err)
 				}
 				if elapsed := time.Since(start); elapsed < tc.duration || elapsed > tc.duration+5*time.Second {
 					t.Errorf("shutdown took %v, want about %v", elapsed, tc.duration)

@@ -68,12 +68,12 @@ func realChurn(t *testing.T, r *realRuntime) {
 		groups, _ := host.Children(level)
 		for _, c := range groups {
 			if strings.Contains(c, "/pod") {
-				t.Errorf("cgroup %s remains", c)
+				t.Errorf("cgroup %s exists after the removal of all pods, want none", c)
 			}
 		}
 	}
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), h.opts.Root) {
-		t.Errorf("mounts in %s: %v, want none", h.opts.Root, err)
+		t.Errorf("mountinfo (error %v) has mounts in %s, want none:\n%s", err, h.opts.Root, mounts)
 	}
 }
 
@@ -88,7 +88,7 @@ func (h *harness) checkRunsOnce() {
 	for _, c := range containers {
 		k := c.GetLabels()[podUIDLabel] + "/" + c.GetMetadata().GetName()
 		if seen[k] {
-			h.t.Errorf("%s has two running instances", k)
+			h.t.Errorf("container %s has two running instances, want one", k)
 		}
 		seen[k] = true
 	}

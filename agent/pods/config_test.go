@@ -61,12 +61,14 @@ func TestContainerConfig(t *testing.T) {
 		"shares of 0":      config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
-			t.Errorf("%s: unexpected value in %v and %v", field, config, sandbox)
+			t.Errorf("%s: container %v and sandbox %v, want the value of the pod", field, config, sandbox)
 		}
 	}
 }
 
-func TestHostNetworkPodConfig(t *testing.T) {
+// TestHostNamespacesConfig checks the configurations of a privileged pod with the network, PID and IPC
+// namespaces of the node.
+func TestHostNamespacesConfig(t *testing.T) {
 	h := newHarness(t, func(o *Options) { o.SeccompDefault = true })
 	pod := testPod("agent", "a")
 	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
@@ -86,7 +88,7 @@ func TestHostNetworkPodConfig(t *testing.T) {
 	}
 }
 
-func TestNonRoot(t *testing.T) {
+func TestVerifyRunAsNonRoot(t *testing.T) {
 	image := func(uid int64) *cri.Image { return &cri.Image{Uid: &cri.Int64Value{Value: uid}} }
 	for name, tc := range map[string]struct {
 		user  *int64
@@ -102,14 +104,12 @@ func TestNonRoot(t *testing.T) {
 	} {
 		pod := testPod("web", "a")
 		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr(true), RunAsUser: tc.user}
-		err := verifyRunAsNonRoot(pod, &pod.Spec.Containers[0], tc.image)
-		if got := ""; err != nil {
+		got := ""
+		if err := verifyRunAsNonRoot(pod, &pod.Spec.Containers[0], tc.image); err != nil {
 			got = err.Error()
-			if tc.want == "" || !strings.HasPrefix(got, tc.want) {
-				t.Errorf("%s: %s, want %q", name, got, tc.want)
-			}
-		} else if tc.want != "" {
-			t.Errorf("%s: no error, want %q", name, tc.want)
+		}
+		if (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s: error %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestOOMScores(t *testing.T) {
 	sidecar := ptr(corev1.ContainerRestartPolicyAlways)
 	for name, tc := range map[string]struct {
 		change func(*corev1.PodSpec)
-		init   bool
+		init   bool // want is the score of the init container
 		want   int64
 	}{
 		"best effort": {change: func(*corev1.PodSpec) {}, want: 1000},
@@ -164,7 +164,7 @@ func TestOOMScores(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestPodLimits(t *testing.T) {
 	r := &Runner{opts: Options{PidsLimit: 100, Node: testNode}}
 	for name, tc := range map[string]struct {
 		requests, limits []corev1.ResourceList

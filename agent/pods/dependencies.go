@@ -29,7 +29,11 @@ type Cgroups interface {
 type Volumes interface {
 	Prepare(ctx context.Context, pod *corev1.Pod) error
 	Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error)
+	// MountImage makes an image, as returned by Images.Ensure, the content of an image volume.
+	MountImage(ctx context.Context, pod *corev1.Pod, volume, image string) error
 	UpdatePod(pod *corev1.Pod)
+	// Refresh updates the files of ConfigMaps, Secrets and tokens. It returns soon if the API server does not answer.
+	Refresh(ctx context.Context, uid types.UID)
 	Teardown(uid types.UID) error
 	Pods() ([]types.UID, error)
 }

@@ -34,8 +34,8 @@ func hostname(pod *corev1.Pod, domain string) string {
 	if name == "" {
 		name = strings.TrimRight(pod.Name[:min(len(pod.Name), maxHostname)], "-.")
 	}
-	if fqdn := fqdn(pod, name, domain); fqdn != "" && pod.Spec.SetHostnameAsFQDN != nil && *pod.Spec.SetHostnameAsFQDN {
-		return fqdn
+	if fullName := fqdn(pod, name, domain); fullName != "" && pod.Spec.SetHostnameAsFQDN != nil && *pod.Spec.SetHostnameAsFQDN {
+		return fullName
 	}
 	return name
 }
@@ -146,6 +146,7 @@ func mergeDNSOptions(base []string, podOptions []corev1.PodDNSConfigOption) []st
 	return base
 }
 
+// unique returns each value once, without empty ones.
 func unique(values []string) (out []string) {
 	for _, s := range values {
 		if s != "" && !slices.Contains(out, s) {

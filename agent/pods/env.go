@@ -91,8 +91,7 @@ func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) e
 	return err
 }
 
-// resolve returns the value of a variable. set is false if an optional source does
-// not exist.
+// resolve returns the value of a variable. set is false if an optional source does not exist.
 func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, set bool, err error) {
 	from := v.ValueFrom
 	switch {
@@ -114,6 +113,7 @@ func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value stri
 	return "", false, fmt.Errorf("env %s: valueFrom: unsupported source; use fieldRef, resourceFieldRef, configMapKeyRef or secretKeyRef", v.Name)
 }
 
+// resolveKey returns the value of a key of a config map or secret. title is the kind in messages.
 func (e *environment) resolveKey(ctx context.Context, kind, title, name, key string, optional *bool) (string, bool, error) {
 	data, err := e.readSource(ctx, kind, name, optional)
 	if err != nil {

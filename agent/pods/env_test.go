@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -54,7 +57,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// newEnvHarness returns a harness with an API server that has these objects.
+// newEnvHarness returns a harness with an API server that has a config map, a secret and services.
 func newEnvHarness(t *testing.T) *harness {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
@@ -122,6 +125,23 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestStaticPodWithoutServices checks that only static pods start before the services are read.
+func TestStaticPodWithoutServices(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, k8sruntime.Object, error) {
+		return true, nil, errors.New("unavailable")
+	})
+	h := newHarness(t, func(o *Options) { o.Client = client })
+	pod := testPod("web", "a")
+	if _, err := h.runner.makeEnvironment(t.Context(), pod, &pod.Spec.Containers[0]); err == nil {
+		t.Error("ordinary pod: no error, want it to wait for the services")
+	}
+	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
+	if _, err := h.runner.makeEnvironment(t.Context(), pod, &pod.Spec.Containers[0]); err != nil {
+		t.Errorf("static pod: %v, want no error", err)
+	}
+}
+
 func TestEnvironmentErrors(t *testing.T) {
 	h := newEnvHarness(t)
 	from := func(s corev1.EnvVarSource) corev1.Container {
@@ -145,7 +165,8 @@ func TestEnvironmentErrors(t *testing.T) {
 	}
 }
 
-// TestMissingConfigMapIsRetried checks the waiting reason and that the container starts later.
+// TestMissingConfigMapIsRetried checks the waiting reason of a container without its ConfigMap, and that
+// the container starts when the ConfigMap exists.
 func TestMissingConfigMapIsRetried(t *testing.T) {
 	h := newEnvHarness(t)
 	pod := testPod("web", "a")

@@ -59,7 +59,7 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	h.service.Exit("web", "debug", 3, "")
 	h.waitUntil("the ephemeral container has exited", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerTerminated })
 	if n := h.count("StartContainer debug"); n != 1 {
-		t.Errorf("started %d times, want 1", n)
+		t.Errorf("the ephemeral container was started %d times, want 1", n)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestEphemeralContainerWaitsForVolumes(t *testing.T) {
 	h.volumes.mu.Lock()
 	defer h.volumes.mu.Unlock()
 	if n := h.volumes.prepared[pod.UID]; n != 2 {
-		t.Errorf("volumes were set up %d times, want once for the pod and once for the ephemeral container", n)
+		t.Errorf("volumes were set up %d times, want 2: for the pod and for the ephemeral container", n)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // errorMessage returns the message of a runtime error without gRPC's prefix.
 func errorMessage(err error) string {
-	if s, ok := status.FromError(err); ok && err != nil {
+	if s, ok := status.FromError(err); ok {
 		return s.Message()
 	}
 	return err.Error()

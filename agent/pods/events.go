@@ -17,7 +17,7 @@ const (
 	relistIntervalWithoutEvents = time.Second
 )
 
-// watchContainers detects exited containers until ctx ends.
+// watchContainers detects exited containers and rotates logs until ctx ends.
 func (r *Runner) watchContainers(ctx context.Context) {
 	broken := make(chan struct{}, 1)
 	broken <- struct{}{} // until the stream is established
@@ -61,7 +61,7 @@ func (r *Runner) watchEvents(ctx context.Context, broken chan<- struct{}) {
 	}
 }
 
-// handleEvent processes one event.
+// handleEvent handles an event of the runtime. It ignores unknown containers.
 func (r *Runner) handleEvent(e runtime.ContainerEvent) {
 	c, owner := r.findTracked(e.Container)
 	switch {

@@ -29,7 +29,7 @@ type harness struct {
 	volumes         *volumes
 	opts            Options
 	stop            func()
-	betweenRestarts func() // optional
+	betweenRestarts func() // called by restart while no agent runs; optional
 
 	mu          sync.Mutex
 	changed     *sync.Cond
@@ -40,9 +40,9 @@ type harness struct {
 	onRecovered func() // called when the state of a pod was restored
 
 	newMu      sync.Mutex
-	newReports []runtime.Report
+	newReports []runtime.Report // not yet processed by loop
 	newEvents  []string
-	ready      chan struct{}
+	ready      chan struct{} // signals new reports or events
 }
 
 // lifecycle is a pod of the minimal agent.
@@ -51,8 +51,7 @@ type lifecycle struct {
 	machine  *podlifecycle.Machine
 	wake     *time.Timer
 	finished bool // no container runs
-
-	released bool
+	released bool // the Runner has reported Released
 }
 
 // newHarness returns a harness that stops with the test.
@@ -138,7 +137,6 @@ func (h *harness) admit(pod *corev1.Pod) {
 	h.step(l)
 }
 
-// delete deletes a pod.
 func (h *harness) delete(pod *corev1.Pod, grace time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +186,7 @@ func (h *harness) loop(ctx context.Context) {
 	}
 }
 
-// waitUntil waits until ok returns true, which is called with h.mu held. It fails the test after
+// waitUntil waits until ok, which is called with h.mu held, returns true. It fails the test after
 // 20 s.
 func (h *harness) waitUntil(condition string, ok func() bool) {
 	h.t.Helper()
@@ -255,7 +253,6 @@ func formatReports(reports []runtime.Report) string {
 	return strings.Join(out, "\n")
 }
 
-// testPod returns a pod with containers of these names.
 func testPod(name string, containers ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)},
 		Spec: corev1.PodSpec{NodeName: "n1", RestartPolicy: corev1.RestartPolicyAlways}}
@@ -282,12 +279,13 @@ func (i imagePuller) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Contai
 	return image.GetId(), nil
 }
 
-// volumes is a Volumes without volumes. Prepare returns failures in order.
+// volumes is a fake of Volumes. It has no mounts, and Prepare returns failures in order.
 type volumes struct {
 	mu       sync.Mutex
 	failures []error
 	prepared map[types.UID]int
 	tornDown map[types.UID]int
+	refresh  func() // if set, called by Refresh
 }
 
 func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
@@ -308,7 +306,15 @@ func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
 func (v *volumes) Mounts(*corev1.Pod, *corev1.Container, func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
 	return nil, nil, nil
 }
-func (v *volumes) UpdatePod(*corev1.Pod) {}
+func (v *volumes) MountImage(context.Context, *corev1.Pod, string, string) error { return nil }
+func (v *volumes) UpdatePod(*corev1.Pod)                                         {}
+func (v *volumes) Refresh(context.Context, types.UID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refresh != nil {
+		v.refresh()
+	}
+}
 func (v *volumes) Teardown(uid types.UID) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -53,7 +54,7 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 	})
 }
 
-// gracePeriod returns the termination grace period of the pod.
+// gracePeriod returns the grace period of a deletion of the pod, at least 1 s.
 func gracePeriod(pod *corev1.Pod) time.Duration {
 	for _, s := range []*int64{pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds} {
 		if s != nil {
@@ -63,7 +64,7 @@ func gracePeriod(pod *corev1.Pod) time.Duration {
 	return 30 * time.Second
 }
 
-// runHook runs one lifecycle handler to completion.
+// runHook runs a postStart or preStop hook and returns its failure.
 func (p *pod) runHook(ctx context.Context, c *run, spec *corev1.Container, h *corev1.LifecycleHandler) error {
 	switch {
 	case h.Exec != nil:
@@ -77,7 +78,7 @@ func (p *pod) runHook(ctx context.Context, c *run, spec *corev1.Container, h *co
 		}
 	case h.HTTPGet != nil:
 		if ok, reason := probe.HTTPGet(ctx, h.HTTPGet, spec, p.withAddresses().Status.PodIP); !ok {
-			return fmt.Errorf("%s", reason)
+			return errors.New(reason)
 		}
 	case h.Sleep != nil:
 		sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second, nil)

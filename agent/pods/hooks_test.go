@@ -57,6 +57,8 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 	}
 }
 
+// TestHookTimesOutWithGracePeriod checks that a hung preStop hook does not delay the stop signal beyond
+// the grace period.
 func TestHookTimesOutWithGracePeriod(t *testing.T) {
 	h := newHarness(t)
 	blocked := make(chan struct{})
@@ -73,12 +75,14 @@ func TestHookTimesOutWithGracePeriod(t *testing.T) {
 	h.waitForStates(pod, "a=terminated(143 )")
 }
 
-func TestSleepHooks(t *testing.T) {
+// TestSleepHookEndsWithGracePeriod checks that a preStop sleep that is longer than the grace period does
+// not delay the stop signal beyond it.
+func TestSleepHookEndsWithGracePeriod(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}}
 	h.admit(pod)
 	h.waitForStates(pod, "a=running")
 	h.delete(pod, time.Second)
-	h.waitForStates(pod, "a=terminated(143 )") // the grace period is shorter than the sleep
+	h.waitForStates(pod, "a=terminated(143 )")
 }

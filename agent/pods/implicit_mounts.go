@@ -13,8 +13,9 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Files in the pod's directory that are mounted into its containers. Containers can write them,
-// so they count as ephemeral storage. The runtime's own hostname and resolv.conf would not.
+// Files in the pod's directory that are mounted into its containers, and the directory of the files with
+// termination messages. Containers can write the files, so they count as ephemeral storage. The runtime's
+// own hostname and resolv.conf would not.
 const (
 	hostsName      = "etc-hosts" // the kubelet's name
 	hostnameName   = "hostname"

@@ -68,6 +68,7 @@ func (p *Pod) Container(name string) (Container, bool) {
 	return p.Containers[i], true
 }
 
+// snapshot returns the current state of the pod, with its containers sorted by name.
 func (p *pod) snapshot() Pod {
 	r := p.runner
 	p.mu.Lock()

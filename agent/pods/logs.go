@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// rotateLogs rotates the logs of running containers that exceed the maximum size. The old file
+// rotateLogs rotates the logs of running containers that have reached LogSize. The old file
 // gets a time suffix, and the runtime opens a new one.
 func (r *Runner) rotateLogs(ctx context.Context) {
 	r.mu.Lock()
@@ -29,6 +29,7 @@ func (r *Runner) rotateLogs(ctx context.Context) {
 	}
 }
 
+// rotate rotates the log of a running container if it has reached LogSize.
 func (r *Runner) rotate(ctx context.Context, c *run) error {
 	c.pod.mu.Lock()
 	path, id, running := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == stateRunning
@@ -48,7 +49,7 @@ func (r *Runner) rotate(ctx context.Context, c *run) error {
 	return removeOldLogs(path, r.opts.LogFiles-1)
 }
 
-// removeOldLogs keeps the newest rotated files of a log and removes the others.
+// removeOldLogs removes all rotated files of a log except the newest keep ones.
 func removeOldLogs(path string, keep int) error {
 	files, err := filepath.Glob(path + ".*")
 	if err != nil {

@@ -57,10 +57,10 @@ func TestLogRotation(t *testing.T) {
 
 func TestTerminationMessage(t *testing.T) {
 	for name, tc := range map[string]struct {
-		policy       corev1.TerminationMessagePolicy
-		file, log    string
-		code         int32
-		want, reason string
+		policy    corev1.TerminationMessagePolicy
+		file, log string
+		code      int32
+		want      string
 	}{
 		"a file":                         {file: "written", code: 1, want: "written"},
 		"a long file":                    {file: strings.Repeat("w", 5000), code: 1, want: strings.Repeat("w", 4096)},
@@ -142,6 +142,7 @@ func (c *oomCgroups) OOMKills(group string) int64 {
 	}
 	return 0
 }
+
 func (*oomCgroups) Create(string, cgroup.Limits) error    { return nil }
 func (*oomCgroups) Kill(string) error                     { return nil }
 func (*oomCgroups) Remove(context.Context, string) error  { return nil }

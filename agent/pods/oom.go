@@ -103,7 +103,6 @@ func killedContainerID(line string) string {
 	return ""
 }
 
-// containerIDLength is the length of a container ID.
 const containerIDLength = 64
 
 // recordOOMKill checks the container's cgroup after the runtime reported an OOM kill. The runtime

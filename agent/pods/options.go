@@ -58,8 +58,8 @@ type Options struct {
 	SeccompDefault bool
 	// NoCPUQuota disables CPU limits (cpuCFSQuota: false).
 	NoCPUQuota bool
-	// LogSize is the size in bytes at which a log is rotated, by default 10 Mi. LogFiles is the
-	// number of files kept per log, by default 5.
+	// LogSize is the size in bytes at which a log is rotated, by default 10 MiB. LogFiles is the
+	// maximum number of files per log, by default 5.
 	LogSize  int64
 	LogFiles int
 }

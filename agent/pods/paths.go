@@ -50,7 +50,6 @@ func qosCgroups(root string) []string {
 	return []string{PodsCgroup(root), qosCgroup(root, corev1.PodQOSBurstable), qosCgroup(root, corev1.PodQOSBestEffort)}
 }
 
-// podDir returns the directory of a pod.
 func (r *Runner) podDir(uid types.UID) string { return PodDir(r.opts.Root, uid) }
 
 // podKey returns a pod's name for log messages.

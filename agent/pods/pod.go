@@ -27,9 +27,9 @@ type pod struct {
 	queue    []*run          // runs to start, in order
 	working  bool            // a worker processes the queue
 	sandbox  podSandbox
-	prepared bool // volumes, cgroup and directories exist
-	probes   map[string]podlifecycle.Probes
-	oomKills int64 // OOM kills that the pod's cgroup has counted so far
+	prepared bool                           // volumes, cgroup and directories exist
+	probes   map[string]podlifecycle.Probes // requested, by container
+	oomKills int64                          // OOM kills that the pod's cgroup has counted so far
 	teardown teardown
 	resize   resize
 	// limitsMu is held while limits of cgroups are written, and before mu.
@@ -64,8 +64,8 @@ type run struct {
 	cancel         context.CancelFunc // cancels the current attempt
 	started        bool               // StartContainer was called
 	outcomeUnknown bool               // the effect of a failed call is unknown; only the worker changes it
-	stopping       bool
-	killing        bool
+	stopping       bool               // the container must exit
+	killing        bool               // without a grace period
 	startedAt      time.Time
 	grace          time.Duration // between SIGTERM and SIGKILL; 0: until the pod lifecycle machine calls Kill
 }

@@ -53,7 +53,7 @@ func (p *pod) prepare(ctx context.Context, container string) error {
 	return nil
 }
 
-// prepareVolumes sets up the volumes that are missing.
+// prepareVolumes sets up the volumes, and records an event if that fails.
 func (p *pod) prepareVolumes(ctx context.Context, pod *corev1.Pod) error {
 	if err := p.runner.opts.Volumes.Prepare(ctx, pod); err != nil {
 		p.runner.recordEvent(p.latest(), "", corev1.EventTypeWarning, "FailedMount", err.Error())

@@ -26,7 +26,6 @@ func (r *Runner) StartProbe(object *corev1.Pod, container string, kind podlifecy
 	}
 }
 
-// probeKinds lists all kinds of probes.
 var probeKinds = []podlifecycle.Probes{podlifecycle.Startup, podlifecycle.Readiness, podlifecycle.Liveness}
 
 // startProbes starts those of the given probe kinds that are requested for a running container.
@@ -82,7 +81,7 @@ func (r *Runner) StopProbe(uid types.UID, container string, kind podlifecycle.Pr
 	}
 }
 
-// stopProbes stops all probes of the pod.
+// stopProbes stops all requested probes of the pod.
 func (p *pod) stopProbes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,17 +15,17 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// prober records its calls.
+// prober is a Prober that records its calls.
 type prober struct {
 	mu         sync.Mutex
-	reports    []string
+	calls      []string
 	onChange   func()
 	lastTarget probe.Target
 }
 
 func (p *prober) record(format string, args ...any) {
 	p.mu.Lock()
-	p.reports = append(p.reports, fmt.Sprintf(format, args...))
+	p.calls = append(p.calls, fmt.Sprintf(format, args...))
 	p.mu.Unlock()
 	go p.onChange() // without the pod's lock
 }
@@ -41,10 +41,10 @@ func (p *prober) Stop(_ types.UID, container string, kind podlifecycle.Probes) {
 	p.record("stop %v %s", kind, container)
 }
 
-func (p *prober) has(report string) bool {
+func (p *prober) hasCall(call string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Contains(p.reports, report)
+	return slices.Contains(p.calls, call)
 }
 
 func newProbeHarness(t *testing.T) (*harness, *prober) {
@@ -64,7 +64,7 @@ func TestProbesFollowContainer(t *testing.T) {
 	exec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ok", "$(X)"}}}}
 	pod.Spec.Containers[0].ReadinessProbe, pod.Spec.Containers[0].Env = exec, []corev1.EnvVar{{Name: "X", Value: "1"}}
 	h.admit(pod)
-	h.waitUntil("the container is probed", func() bool { return p.has("Readiness a#0 true") })
+	h.waitUntil("the container is probed", func() bool { return p.hasCall("Readiness a#0 true") })
 	p.mu.Lock()
 	command := p.lastTarget.Container.ReadinessProbe.Exec.Command
 	p.mu.Unlock()
@@ -79,9 +79,9 @@ func TestProbesFollowContainer(t *testing.T) {
 	h.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, OK: true})
 	h.waitUntil("the container is ready", ready)
 	h.service.Exit("web", "a", 1, "")
-	h.waitUntil("the next run of the container is probed", func() bool { return p.has("Readiness a#1 true") })
+	h.waitUntil("the next run of the container is probed", func() bool { return p.hasCall("Readiness a#1 true") })
 	h.delete(pod, time.Second)
-	h.waitUntil("the pod is released and its probe stopped", func() bool { return h.lifecycles[pod.UID].released && p.has("stop Readiness a") })
+	h.waitUntil("the pod is released and its probe stopped", func() bool { return h.lifecycles[pod.UID].released && p.hasCall("stop Readiness a") })
 }
 
 // TestProbesResumeAfterRestart checks that a probe that is requested before the container is adopted
@@ -97,10 +97,10 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	})
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("bye")}
 	h.admit(pod)
-	h.waitUntil("the container is probed", func() bool { return p.has("Readiness a#0 true") })
+	h.waitUntil("the container is probed", func() bool { return p.hasCall("Readiness a#0 true") })
 	h.stop()
 	p.mu.Lock()
-	p.reports = nil
+	p.calls = nil
 	p.mu.Unlock()
 	release := func() {}
 	h.onRecovered = func() { release = h.service.Block("ContainerStatus") }
@@ -108,7 +108,7 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	h.delete(pod, time.Minute)
 	release()
 	h.waitUntil("the preStop hook has run and the pod is released", func() bool { return h.lifecycles[pod.UID].released && len(hookRuns) == 1 })
-	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
-		t.Errorf("prober calls %q, want a readiness probe with an address", p.reports)
+	if !p.hasCall("Readiness a#0 true") || p.hasCall("Readiness a#0 false") {
+		t.Errorf("prober calls %q, want a readiness probe with an address", p.calls)
 	}
 }

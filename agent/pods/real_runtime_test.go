@@ -15,12 +15,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// forEachRuntime runs a test on each real container runtime.
+// forEachRuntime runs test with containerd and with the embedded runtime.
 func forEachRuntime(t *testing.T, test func(t *testing.T, r *realRuntime)) {
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
@@ -51,7 +52,8 @@ func newRealHarness(t *testing.T, client kubernetes.Interface, r *realRuntime, c
 		t.Fatal(err)
 	}
 	root := filepath.Join(r.Dir, "agent")
-	volumes, err := volume.New(volume.Options{Client: client, Root: root, Node: testNode, Log: klog.Background()})
+	imageMounts, _ := r.Service.(runtime.ImageMounts)
+	volumes, err := volume.New(volume.Options{Client: client, Root: root, Node: testNode, Log: klog.Background(), ImageMounts: imageMounts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func realPod(name string, containers map[string][]string) *corev1.Pod {
 	return p
 }
 
-// waitForLog waits until a container's log contains text.
+// waitForLog waits at most 20 s until a container's log contains text.
 func (h *harness) waitForLog(pod *corev1.Pod, name, text string) {
 	h.t.Helper()
 	p, _ := h.runner.Pod(pod.Namespace, pod.Name)
@@ -96,7 +98,7 @@ func (h *harness) waitForLog(pod *corev1.Pod, name, text string) {
 			return
 		}
 	}
-	h.t.Errorf("log of %s: %q, want it to contain %q", name, got, text)
+	h.t.Errorf("log of %s after 20 s: %q, want it to contain %q", name, got, text)
 }
 
 func TestRealPodLifecycle(t *testing.T) { forEachRuntime(t, realPodLifecycle) }
@@ -130,10 +132,13 @@ func realPodLifecycle(t *testing.T, r *realRuntime) {
 	})
 	h.waitForLog(pod, "a", "ip="+ip+" green 5432 web")
 	h.waitForLog(pod, "a", ip+"\tweb")
-	host, _ := cgroup.Detect()
+	host, err := cgroup.Detect()
+	if err != nil {
+		t.Fatal(err)
+	}
 	group := Cgroup(r.Cgroup, pod)
 	if !host.Exists(group) {
-		t.Errorf("cgroup %s of the pod does not exist", group)
+		t.Errorf("cgroup %s of the running pod does not exist, want it to exist", group)
 	}
 	h.waitUntil("a exits with 7 and its last words, and restarts", func() bool {
 		_, cs := h.lifecycles[pod.UID].machine.Statuses()
@@ -142,18 +147,19 @@ func realPodLifecycle(t *testing.T, r *realRuntime) {
 	h.delete(pod, 10*time.Second)
 	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 	if host.Exists(group) {
-		t.Errorf("cgroup %s remains", group)
+		t.Errorf("cgroup %s exists after the release, want it removed", group)
 	}
 	h.runner.Forget(pod.UID)
 	h.waitUntilRealPodRemoved(pod)
 }
 
-// waitUntilRealPodRemoved waits until a pod and all of its resources in a real runtime are removed.
+// waitUntilRealPodRemoved waits until the Runner has removed a pod, and checks that the runtime does not
+// have it.
 func (h *harness) waitUntilRealPodRemoved(pod *corev1.Pod) {
 	h.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); h.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("pod %s still exists", pod.Name)
+			h.t.Fatalf("pod %s exists 20 s after Forget, want it removed", pod.Name)
 		}
 	}
 	if all, err := h.runner.listExisting(h.t.Context(), nil); err != nil || all[pod.UID] != nil {

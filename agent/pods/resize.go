@@ -21,7 +21,7 @@ type resize struct {
 	target  *corev1.Pod // nil if there is none
 	actual  runtime.Resources
 	running bool
-	wake    chan struct{}
+	wake    chan struct{} // signals a new target to runResize
 }
 
 // Resize implements runtime.Runtime.
@@ -44,8 +44,8 @@ func (r *Runner) Resize(object *corev1.Pod, actual runtime.Resources) {
 	}
 }
 
-// recordResources records the resources of a container that has started for the resize in progress,
-// which otherwise reports those of the run before. p.mu must be held.
+// recordResources updates the resize in progress with the resources of a container that has started.
+// Otherwise the resize would report those of the previous run. p.mu must be held.
 func (p *pod) recordResources(c *run) {
 	if _, resizable := p.resize.actual.Containers[c.name]; resizable && p.resize.running && c.resources != nil {
 		p.resize.actual.Containers[c.name] = *c.resources
@@ -120,7 +120,7 @@ func (p *pod) applyResources(ctx context.Context, target *corev1.Pod) error {
 	return nil
 }
 
-// actualPod returns the pod with its actual resources.
+// actualPod returns target with the resources that are applied.
 func (p *pod) actualPod(target *corev1.Pod) *corev1.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,7 +244,7 @@ func (p *pod) resizeContainer(ctx context.Context, target *corev1.Pod, name core
 	return nil
 }
 
-// containerLimits returns the cgroup limits of a container.
+// containerLimits returns the limits of a container's cgroup.
 func (r *Runner) containerLimits(pod *corev1.Pod, c *corev1.Container) cgroup.Limits {
 	res := r.containerResources(pod, c)
 	return cgroup.Limits{CPUShares: res.CpuShares, CPUQuota: res.CpuQuota, Memory: res.MemoryLimitInBytes}

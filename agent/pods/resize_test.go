@@ -80,6 +80,8 @@ func (h *harness) resize(from, to *corev1.Pod) []string {
 	return h.service.Calls()[before:]
 }
 
+// TestResizeOrder checks that the limits of the pod are never below the sum of its containers' limits:
+// they grow first and shrink last.
 func TestResizeOrder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		to   []string
@@ -180,6 +182,6 @@ func TestStartedReportsResources(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resources != nil }) {
-		t.Error("no report has resources")
+		t.Errorf("no report has resources, want one for each container: %s", formatReports(h.reports))
 	}
 }

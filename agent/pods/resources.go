@@ -18,7 +18,7 @@ const (
 	minCPUShares = 2
 	maxCPUShares = 262144
 	cpuPeriod    = 100_000 // microseconds
-	minCPUQuota  = 1000
+	minCPUQuota  = 1000    // microseconds
 )
 
 // cpuShares converts a CPU request in milli-CPU to a cgroup weight: 1024 per CPU.
@@ -37,7 +37,7 @@ func cpuQuota(milli int64) int64 {
 	return max(milli*cpuPeriod/1000, minCPUQuota)
 }
 
-// containerResources returns the resource limits of a container.
+// containerResources returns the limits, the CPU weight and the OOM score of a container.
 func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
 	request, ok := c.Resources.Requests[corev1.ResourceCPU]
 	limit := c.Resources.Limits[corev1.ResourceCPU]
@@ -177,7 +177,7 @@ func minMemoryRequest(pod *corev1.Pod) int64 {
 // CAP_SYS_RESOURCE the kernel rejects scores below the agent's own, and the container would not
 // start.
 func attainableOOMScore(score int64) int64 {
-	const resourceBit = 24
+	const resourceBit = 24 // CAP_SYS_RESOURCE
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return score

@@ -128,7 +128,7 @@ func TestRemoveOrphans(t *testing.T) {
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				break
 			} else if time.Now().After(deadline) {
-				t.Fatalf("%s still exists after 20 s", path)
+				t.Fatalf("%s exists 20 s after RemoveOrphans, want it removed", path)
 			}
 		}
 	}
@@ -217,5 +217,23 @@ func TestSlowRuntimeKeepsContainers(t *testing.T) {
 		if n := h.count(call); n != want {
 			t.Errorf("%s was called %d times, want %d: %q", call, n, want, h.service.Calls())
 		}
+	}
+}
+
+// TestContainerRestartRefreshesVolumes checks that the files of volumes are updated before a container starts again, and not before
+// its first start, which follows their setup.
+func TestContainerRestartRefreshesVolumes(t *testing.T) {
+	h := newHarness(t)
+	var created []int // calls of CreateContainer before each refresh
+	h.volumes.refresh = func() { created = append(created, h.count("CreateContainer a")) }
+	pod := testPod("web", "a")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	h.service.Exit("web", "a", 1, "")
+	h.waitForStates(pod, "a=running#1")
+	h.volumes.mu.Lock()
+	defer h.volumes.mu.Unlock()
+	if len(created) != 1 || created[0] != 1 {
+		t.Errorf("refreshes after %v calls of CreateContainer, want one refresh after 1", created)
 	}
 }

@@ -259,15 +259,15 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 }
 
 // startWasCanceled reports whether the container never ran because the agent that started it was
-// killed. The message is containerd's. Such a start is repeated, or a pod with restartPolicy
-// Never would fail.
+// killed. The message is containerd's. Such a start is repeated. Otherwise a pod with
+// restartPolicy Never would fail.
 func startWasCanceled(status *cri.ContainerStatus) bool {
 	return status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetStartedAt() == 0 && status.GetReason() == "StartError" &&
 		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
 }
 
-// confirmNotRunning records that a run of unknown outcome is not running. done reports
-// whether the run must not start because it was stopped in the meantime.
+// confirmNotRunning records that a run of unknown outcome is not running. done reports whether the run
+// must not start because it was stopped in the meantime.
 func (p *pod) confirmNotRunning(c *run) (done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,7 +55,7 @@ func (h *harness) waitUntilRemoved(pod *corev1.Pod) {
 	deadline := time.Now().Add(20 * time.Second)
 	for h.runner.lookup(pod.UID) != nil {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s still exists; calls: %q", pod.Name, h.service.Calls())
+			h.t.Fatalf("pod %s exists 20 s after Forget, want it removed; calls: %q", pod.Name, h.service.Calls())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -210,7 +210,7 @@ func TestLostSandboxIsRecreated(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
 	h.waitForStates(pod, "a=running b=running")
-	h.service.LoseSandbox("web")
+	h.service.KillSandbox("web")
 	h.waitForStates(pod, "a=running#1 b=running#1")
 	if n := h.count("RunPodSandbox web"); n != 2 {
 		t.Errorf("%d sandboxes were created, want 2", n)

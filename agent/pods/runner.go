@@ -136,6 +136,18 @@ func (r *Runner) Forget(uid types.UID) {
 	}
 }
 
+// Forgetting reports whether a Forget of the pod is in progress. Until it completes, the pod cannot
+// start again.
+func (r *Runner) Forgetting(uid types.UID) bool {
+	p := r.lookup(uid)
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.teardown.remove
+}
+
 // track registers a running container so that its exit is detected.
 func (r *Runner) track(c *run) {
 	r.mu.Lock()

@@ -22,7 +22,7 @@ const (
 	nodeLabel          = "berth.dev/node"
 )
 
-// podSandbox is the sandbox of a pod.
+// podSandbox is the current sandbox of a pod.
 type podSandbox struct {
 	id        string // empty if there is no usable sandbox
 	attempt   uint32
@@ -60,6 +60,7 @@ func (p *pod) setSandbox(id string, attempt uint32, status *cri.PodSandboxStatus
 	r.sandboxes[id] = p
 }
 
+// sandboxIPs returns the IPs of a sandbox, primary IP first.
 func sandboxIPs(status *cri.PodSandboxStatus) (out []string) {
 	if ip := status.GetNetwork().GetIp(); ip != "" {
 		out = append(out, ip)
@@ -129,6 +130,7 @@ func (p *pod) removeUnusableSandboxes(ctx context.Context) error {
 	return nil
 }
 
+// removeSandbox stops and removes a sandbox. It succeeds if the sandbox does not exist.
 func (r *Runner) removeSandbox(id string) error {
 	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil && !isNotFound(err) {
 		return err
@@ -143,8 +145,8 @@ func (r *Runner) removeSandbox(id string) error {
 // teardown may have stopped it.
 const sandboxDownDelay = 200 * time.Millisecond
 
-// isTerminating reports whether all running containers of the pod are being stopped. p.mu must be
-// held.
+// isTerminating reports whether the pod has containers that have not exited, and all of these are
+// being stopped. p.mu must be held.
 func (p *pod) isTerminating() bool {
 	running := false
 	for _, c := range p.runs {

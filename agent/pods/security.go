@@ -28,7 +28,8 @@ func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
 	return n
 }
 
-// sandboxSecurityContext returns the security context of the sandbox.
+// sandboxSecurityContext returns the security context of a pod's sandbox. It is privileged if one of the
+// containers is.
 func sandboxSecurityContext(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
 	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -81,9 +82,9 @@ var (
 	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// containerSecurityContext returns the CRI security context of a container.
+// containerSecurityContext returns the security context of a container for the runtime.
 func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
-	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod), Privileged: isPrivileged(c), NoNewPrivs: false}
+	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod), Privileged: isPrivileged(c)}
 	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
 	if p := pod.Spec.SecurityContext; p != nil {
 		s.SupplementalGroups, s.SupplementalGroupsPolicy = supplementalGroups(p), supplementalGroupsPolicy(p)
@@ -141,6 +142,8 @@ func effectiveSecurityContext(p *corev1.PodSecurityContext, c *corev1.SecurityCo
 	return out
 }
 
+// seccompProfile converts a seccomp profile. nil is the default, which depends on
+// Options.SeccompDefault. Privileged containers are unconfined.
 func (r *Runner) seccompProfile(profile *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
 	switch {
 	case privileged || profile == nil && !r.opts.SeccompDefault || profile != nil && profile.Type == corev1.SeccompProfileTypeUnconfined:
@@ -151,6 +154,7 @@ func (r *Runner) seccompProfile(profile *corev1.SeccompProfile, privileged bool)
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
 
+// appArmorProfile converts a profile for the runtime.
 func appArmorProfile(profile *corev1.AppArmorProfile) *cri.SecurityProfile {
 	switch {
 	case profile == nil:
@@ -196,6 +200,7 @@ func setUserForGroup(s *cri.LinuxContainerSecurityContext, image *cri.Image) {
 	s.RunAsUser = &cri.Int64Value{Value: image.GetUid().GetValue()}
 }
 
+// sysctls returns the pod's sysctls by dotted name.
 func sysctls(pod *corev1.Pod) map[string]string {
 	if pod.Spec.SecurityContext == nil || len(pod.Spec.SecurityContext.Sysctls) == 0 {
 		return nil

@@ -43,7 +43,7 @@ func (s *services) envVars(pod *corev1.Pod) (map[string]string, error) {
 	if s.lister == nil {
 		return nil, nil
 	}
-	if !s.synced() {
+	if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; !s.synced() && !static { // static pods start without the API server
 		return nil, errors.New("services have not yet been read at least once, cannot construct envvars")
 	}
 	out := map[string]string{}

@@ -33,6 +33,7 @@ type WaitingError struct {
 	RetryAt time.Time
 }
 
+// Error implements error.
 func (e *WaitingError) Error() string { return e.Message }
 
 // attemptStart makes one attempt to start a run and processes the result.
@@ -82,12 +83,18 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if err := p.prepare(ctx, c.name); err != nil {
 		return err
 	}
+	if c.attempt > 0 { // its last run may have failed because of an earlier content of its volumes
+		p.runner.opts.Volumes.Refresh(ctx, p.latest().UID)
+	}
 	sandbox, err := p.ensureSandbox(ctx)
 	if err != nil {
 		return err
 	}
 	ref, err := p.runner.opts.Images.Ensure(ctx, p.latest(), spec, sandbox.config)
 	if err != nil {
+		return err
+	}
+	if err := p.ensureImageVolumes(ctx, spec, sandbox.config); err != nil {
 		return err
 	}
 	config, err := p.containerConfig(ctx, c, spec, ref)
@@ -113,7 +120,7 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	return p.postStart(ctx, c, spec)
 }
 
-// createContainer creates the container.
+// createContainer creates the container of a run. After an error the runtime may have created it.
 func (p *pod) createContainer(c *run, sandbox *podSandbox, config *cri.ContainerConfig) error {
 	r := p.runner
 	id, err := r.opts.Service.CreateContainer(r.ctx, sandbox.id, config, sandbox.config)

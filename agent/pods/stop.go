@@ -10,7 +10,7 @@ import (
 )
 
 // maxGraceSeconds is the grace period passed to the runtime. The pod lifecycle machine decides
-// when it is over and then calls Kill.
+// when the grace period of the pod is over and then calls Kill.
 const maxGraceSeconds = 24 * 3600
 
 // stop stops the run of a container: immediately with kill, otherwise gracefully.

@@ -83,7 +83,8 @@ func (p *pod) runTeardown() {
 	}
 }
 
-// finishTeardown ends the teardown unless more was requested in the meantime.
+// finishTeardown ends the teardown unless more was requested in the meantime. It reports whether the
+// teardown has ended.
 func (p *pod) finishTeardown(removed, purged bool) bool {
 	r := p.runner
 	p.mu.Lock()
@@ -93,10 +94,10 @@ func (p *pod) finishTeardown(removed, purged bool) bool {
 	}
 	p.teardown.running = false
 	if removed {
+		r.initial.forget(p.object.UID)
 		r.mu.Lock()
 		delete(r.pods, p.object.UID)
 		r.mu.Unlock()
-		r.initial.forget(p.object.UID)
 	}
 	return true
 }

@@ -51,6 +51,7 @@ func TestSoakWritablePaths(t *testing.T) {
 	})
 }
 
+// fillWritablePaths runs one round of TestSoakWritablePaths.
 func fillWritablePaths(t *testing.T, h *harness, round int) {
 	t.Helper()
 	host := h.opts.Cgroups.(*cgroup.Host)
@@ -82,7 +83,7 @@ func fillWritablePaths(t *testing.T, h *harness, round int) {
 	for _, p := range s.Observe(list, func(types.UID) time.Time { return time.Time{} }) {
 		const written = 24 << 20
 		if used := p.Stats.Ephemeral; used < written*95/100 || used > written*105/100 {
-			t.Errorf("%s: %d bytes, want %d: %+v", p.Name, used, written, p.Stats)
+			t.Errorf("%s: %d bytes, want %d within 5 %%: %+v", p.Name, used, written, p.Stats)
 		}
 	}
 	for _, pod := range list {
@@ -110,7 +111,7 @@ func (h *harness) waitUntilWritten(pod *corev1.Pod) {
 	}
 	for deadline := time.Now().Add(3 * time.Minute); !written(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s has not written its files", pod.Name)
+			h.t.Fatalf("pod %s has not written its files within 3 min", pod.Name)
 		}
 	}
 }
@@ -132,7 +133,7 @@ func (h *harness) waitUntilPurged(pod *corev1.Pod) {
 	}
 	for deadline := time.Now().Add(20 * time.Second); len(remaining()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s still has %v", pod.Name, remaining())
+			h.t.Fatalf("pod %s has %v 20 s after Purge, want none", pod.Name, remaining())
 		}
 	}
 	if h.runner.lookup(pod.UID) == nil {

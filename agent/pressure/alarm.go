@@ -3,7 +3,7 @@
 package pressure
 
 import (
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/berthproject/berth/agent/cgroup"
@@ -28,7 +28,7 @@ func (s *Manager) setAlarm() {
 func (s *Manager) installAlarm(capacity int64) error {
 	need := maxRequired(s.thresholds.memory, capacity)
 	if need <= 0 || need >= capacity {
-		return errors.New("the threshold leaves no memory to use")
+		return fmt.Errorf("memory threshold of %d bytes: must be more than 0 and less than the capacity of %d bytes", need, capacity)
 	}
 	path, levels := s.opts.Cgroup, v1AlarmLevels(capacity, need)
 	if s.opts.Host.Mode == cgroup.V2 {
@@ -50,7 +50,7 @@ func (s *Manager) installAlarm(capacity int64) error {
 	return err
 }
 
-// v1AlarmLevels returns the usage levels for cgroup v1: an early one, the threshold itself, and
+// v1AlarmLevels returns the usage levels for cgroup v1 in bytes: an early one, the threshold itself, and
 // some above it, because usage includes page cache and may far exceed the working set.
 func v1AlarmLevels(capacity, need int64) []int64 {
 	threshold := capacity - need
@@ -61,7 +61,7 @@ func v1AlarmLevels(capacity, need int64) []int64 {
 	return levels
 }
 
-// alarmSlack returns how far above the threshold memory.high is set on cgroup v2. The kernel
+// alarmSlack returns how many bytes above the threshold memory.high is set on cgroup v2. The kernel
 // throttles usage there, so the threshold must be below it.
 func alarmSlack(need int64) int64 { return min(need/16, 4<<20) }
 

@@ -19,8 +19,8 @@ const (
 	// shrinkBytes is how much less space may be available since the last measurement, if pods have
 	// limits, before the pods are measured again.
 	shrinkBytes = 16 << 20
-	// A measurement because of shrinkBytes starts minMeasureInterval after the last one, or ten times
-	// its duration.
+	// A measurement triggered by shrinkBytes starts minMeasureInterval after the start of the last one, or
+	// ten times the duration of the last one if that is longer.
 	minMeasureInterval = time.Second
 	// maxDiskUsageAge is the maximum age of disk usage on which an eviction is based.
 	maxDiskUsageAge = 10 * time.Second
@@ -49,9 +49,9 @@ func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e node
 	})
 }
 
-// diskUsageFresh reports whether the pods' disk usage is recent, and otherwise requests a
+// diskUsageIsRecent reports whether the pods' disk usage is recent, and otherwise requests a
 // measurement.
-func (s *Manager) diskUsageFresh(now time.Time) bool {
+func (s *Manager) diskUsageIsRecent(now time.Time) bool {
 	s.mu.Lock()
 	completed := s.measurements
 	s.mu.Unlock()

@@ -92,7 +92,7 @@ func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	case err = <-result:
 	case <-p.Exited():
 	case <-time.After(time.Minute):
-		t.Fatal("timed out after 1 min: the pod writes its file")
+		t.Fatal("timed out after 1 min: the pod has not written its file")
 	}
 	if len(n.Evicted()) == 0 && err != nil {
 		t.Error(err)

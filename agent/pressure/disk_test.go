@@ -79,7 +79,6 @@ func (s *scratch) Pods(node string) []*corev1.Pod {
 	return list
 }
 
-// collect deletes the garbage.
 func (s *scratch) collect(_ context.Context, containers, images bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

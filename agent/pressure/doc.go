@@ -10,7 +10,7 @@
 //	   node reclaim:     terminated containers and images, in the background
 //
 // One thread waits in poll(2) for the alarm, the timer and wake-ups. An alarm is only a hint; the
-// machine decides on fresh statistics. A step without an effect allocates nothing and takes tens
+// machine decides on new statistics. A step without an effect allocates nothing and takes tens
 // of microseconds. Statistics of single pods are read only if one must be evicted, or if memory
 // is near the threshold and the kernel's counters lag behind.
 //

@@ -17,7 +17,6 @@ import (
 // evicted: the kubelet's monitoring period.
 const repeatInterval = 10 * time.Second
 
-// execute performs an effect of the machine.
 func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.Evict:
@@ -80,7 +79,8 @@ func (s *Manager) setTerminating(pod types.UID, now time.Time, e *nodepressure.E
 	s.terminating[pod] = termination{deadline: deadline}
 }
 
-// kill kills the cgroup of a terminating pod. killLateProcesses kills processes that enter it later.
+// kill kills the cgroup of a terminating pod. decided is the time of the decision. killLateProcesses kills
+// processes that enter the cgroup later.
 func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	cgroup := s.opts.Stats.Cgroup(pod)
 	err := s.opts.Host.Kill(cgroup)
@@ -99,8 +99,8 @@ func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	return err
 }
 
-// reportEviction reports an eviction in the log, in metrics and as an event. err is the
-// error of killing the pod's cgroup, or nil.
+// reportEviction reports an eviction in the log, in metrics and as an event. decided is the time of the
+// decision, err the error of killing the pod's cgroup, or nil.
 func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepressure.Evict, err error) {
 	if err != nil { // the agent still stops it through the runtime
 		s.opts.Log.Error(err, "Failed to kill the cgroup of an evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name)

@@ -42,20 +42,22 @@ type Manager struct {
 	measurements         int           // completed measurements
 	measureDuration      time.Duration // of the last measurement
 	lastErrors           map[string]string
+	observed             nodepressure.Observation // of the last Step, for reports
+	report               *Report                  // the last report, at most reportInterval old when it is served
 
 	agent Agent
 	watch waiter
 	// Used only by the loop.
 	obs                  nodepressure.Observation
-	memory               cgroup.Memory
-	unaccountedCache     int64 // page cache that the kernel has not accounted yet
-	pods                 cgroup.Memory
+	memory               cgroup.Memory // of the node
+	unaccountedCache     int64         // page cache that the kernel has not accounted yet
+	pods                 cgroup.Memory // of the cgroup of all pods
 	stall                cgroup.PSI
 	observedPods         []*corev1.Pod
 	thresholds           thresholds
 	disks                [nodepressure.NumSignals]*stats.Disk
 	diskStatTimes        [nodepressure.NumSignals]time.Time
-	limitsCheckedAt      int                           // measurements whose limits are checked
+	limitsCheckedAt      int                           // value of measurements when limits were last checked
 	requiredMeasurements int                           // measurements required before a decision on disk signals
 	diskLow              bool                          // a disk was low at the last check
 	reclaimFailedUntil   [model.NumPressures]time.Time // no pod could be evicted; do not report again until then
@@ -107,7 +109,7 @@ func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, erro
 		d = s.opts.NodeFs
 	}
 	if d == nil {
-		return nodepressure.FsSpace{}, errors.New("unknown location")
+		return nodepressure.FsSpace{}, errors.New("the file system of the node is not monitored")
 	}
 	u, err := d.Usage(time.Now())
 	return nodepressure.FsSpace{Capacity: u.Capacity, Available: u.Available}, err
@@ -115,7 +117,9 @@ func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, erro
 
 // Run monitors the node until ctx ends. It requests evictions from a.
 func (s *Manager) Run(ctx context.Context, a Agent) error {
+	s.mu.Lock() // Report may be called already
 	s.agent = a
+	s.mu.Unlock()
 	var wg sync.WaitGroup
 	defer s.Close()
 	defer wg.Wait()
@@ -156,7 +160,7 @@ func (s *Manager) Describe() string {
 	return fmt.Sprintf("%s of cgroup %s (cgroups %s), polled every 10 ms near a threshold", s.watch.alarm, s.watch.path, s.opts.Host.Mode)
 }
 
-// logError logs an error of a kind unless the last error of this kind had the same text.
+// logError logs an error unless the last error of this source had the same text.
 func (s *Manager) logError(source string, err error) {
 	text := ""
 	if err != nil {
@@ -167,6 +171,6 @@ func (s *Manager) logError(source string, err error) {
 	s.lastErrors[source] = text
 	s.mu.Unlock()
 	if !same && err != nil {
-		s.opts.Log.Error(err, "Failed to read node statistics", "source", source)
+		s.opts.Log.Error(err, "Failed to monitor node resources", "source", source)
 	}
 }

@@ -10,40 +10,40 @@ import (
 )
 
 // Worst-case growth rates: several programs together touch memory at a few GiB/s, and two CPUs
-// fork some thousand times per second.
+// fork several thousand times per second.
 const (
 	maxBytesPerSecond = 8 << 30
 	maxForksPerSecond = 20_000
 )
 
-// thresholds are the hard thresholds that determine the polling interval. Soft thresholds are
-// checked at the slow interval.
+// thresholds are the node's thresholds by resource. Hard thresholds for memory and processes determine the polling
+// interval; all others are checked at the slow interval.
 type thresholds struct {
-	memory, processes []nodepressure.Value
-	allocatable       bool // a threshold for allocatable memory is set
+	memory, processes []nodepressure.Value // of hard thresholds
+	allocatable       bool                 // a threshold for allocatable memory is set
 	disk              []nodepressure.Threshold
 }
 
-func (n *thresholds) add(list []nodepressure.Threshold) {
+func (ts *thresholds) add(list []nodepressure.Threshold) {
 	for _, t := range list {
 		switch t.Signal {
 		case nodepressure.MemoryAvailable:
 			if t.Hard() {
-				n.memory = append(n.memory, t.Value)
+				ts.memory = append(ts.memory, t.Value)
 			}
 		case nodepressure.AllocatableMemoryAvailable:
-			n.allocatable = true
+			ts.allocatable = true
 		case nodepressure.PIDAvailable:
 			if t.Hard() {
-				n.processes = append(n.processes, t.Value)
+				ts.processes = append(ts.processes, t.Value)
 			}
 		default:
-			n.disk = append(n.disk, t)
+			ts.disk = append(ts.disk, t)
 		}
 	}
 }
 
-// maxRequired returns the largest of the values for a capacity.
+// maxRequired returns the largest of the values for a capacity, in the unit of the capacity.
 func maxRequired(values []nodepressure.Value, capacity int64) (need int64) {
 	for i := range values {
 		need = max(need, values[i].Of(capacity).Amount)
@@ -51,10 +51,10 @@ func maxRequired(values []nodepressure.Value, capacity int64) (need int64) {
 	return need
 }
 
-// lowDisk reports whether a disk signal is below one of its thresholds.
-func (n *thresholds) lowDisk(o *nodepressure.Observation) bool {
-	for i := range n.disk {
-		t := &n.disk[i]
+// lowDisk reports whether a disk signal is below one of its thresholds plus the minimum reclaim.
+func (ts *thresholds) lowDisk(o *nodepressure.Observation) bool {
+	for i := range ts.disk {
+		t := &ts.disk[i]
 		stat := &o.Signals[t.Signal]
 		need := t.Value.Of(stat.Capacity).Amount
 		if t.MinReclaim != nil {

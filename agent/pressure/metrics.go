@@ -105,7 +105,6 @@ func (m *Metrics) countSync(trigger string) {
 	}
 }
 
-// observe updates the gauges from an observation.
 func (m *Metrics) observe(o *nodepressure.Observation) {
 	for signal := range o.Signals {
 		if o.Signals[signal].Known {

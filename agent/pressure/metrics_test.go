@@ -28,7 +28,7 @@ func metricValue(t *testing.T, m *pressure.Metrics, name, label string) float64 
 			}
 		}
 	}
-	t.Fatalf("no metric %s of %q", name, label)
+	t.Fatalf("no metric %s of %q, want one", name, label)
 	return 0
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // observe reads the node's statistics into obs. It does not allocate, unless an error occurs or
-// memoryNearThreshold reports true.
+// memoryNearThreshold returns true.
 func (s *Manager) observe(now time.Time) {
 	s.observeMemory(now)
 	s.observeDisks(now)
@@ -22,7 +22,6 @@ func (s *Manager) observe(now time.Time) {
 	}
 }
 
-// hasThreshold reports whether a threshold is set for the signal.
 func (s *Manager) hasThreshold(signal nodepressure.Signal) bool {
 	thresholds := s.machine.Thresholds()
 	for i := range thresholds {
@@ -63,7 +62,7 @@ func (s *Manager) observeMemory(now time.Time) {
 }
 
 // memoryNearThreshold reports whether memory may be short while the kernel's counters lag, so
-// that the per-pod counters are worth reading.
+// that the per-pod counters are worth reading. It resets unaccountedCache.
 func (s *Manager) memoryNearThreshold() bool {
 	s.unaccountedCache = 0
 	stat := &s.obs.Signals[nodepressure.MemoryAvailable]
@@ -103,7 +102,7 @@ func (s *Manager) observeDisks(now time.Time) {
 		s.invalidateDiskUsage() // earlier measurements do not show which pod filled the disk
 	}
 	s.diskLow = low
-	keepTimes := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageFresh(now))
+	keepTimes := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageIsRecent(now))
 	for signal, d := range s.disks {
 		stat := &s.obs.Signals[signal]
 		switch {

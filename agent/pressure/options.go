@@ -61,6 +61,7 @@ type Agent interface {
 	Report(node string)
 }
 
+// validate checks the required options and sets the defaults of the others.
 func (o *Options) validate() error {
 	switch {
 	case o.Node == "":

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 const mi = 1 << 20
 
-// hardThreshold is the kubelet's default threshold.
+// hardThreshold returns a configuration with one hard threshold: available memory in bytes.
 func hardThreshold(memory int64) nodepressure.Config {
 	return nodepressure.Config{
 		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(memory)}}},
@@ -85,12 +85,12 @@ func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 	return p
 }
 
-// waitUntil waits until ok returns true.
+// waitUntil waits for at most 3 minutes until ok returns true. condition describes it.
 func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timed out after 3 min: %s", condition)
+			t.Fatalf("timed out after 3 min waiting until %s", condition)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// SoftGraceEnd returns when the grace period of a softly evicted pod ends.
+// SoftGraceEnd returns when the grace period of a pod ends that a soft threshold evicted at since.
 func SoftGraceEnd(c *nodepressure.Config, pod *corev1.Pod, since time.Time) time.Time {
 	return since.Add(time.Duration(c.SoftGrace(pod.Spec.TerminationGracePeriodSeconds)) * time.Second)
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// synchronize reads, decides and acts once. It returns the time until the next check.
+// synchronize reads the statistics, steps the machine and executes the effects once. It returns the time until the
+// next check.
 func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, trigger string) time.Duration {
 	s.opts.Metrics.countSync(trigger)
 	s.observe(now)
@@ -26,6 +27,7 @@ func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.
 		s.mu.Lock()
 	}
 	effects, wake := s.machine.Step(now, &s.obs)
+	s.observed.Signals = s.obs.Signals
 	outOfDisk := s.reserve.Update(now)
 	s.mu.Unlock()
 	for _, e := range effects {

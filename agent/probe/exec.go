@@ -28,10 +28,9 @@ type result struct {
 	message string
 }
 
-// maxOutput is the number of bytes kept of a response, as in the kubelet.
+// maxOutput is the maximum length in bytes to which a response is truncated, as in the kubelet.
 const maxOutput = 10 << 10
 
-// runProbe runs the probe once.
 func (p *Prober) runProbe(ctx context.Context, t *Target, spec *corev1.Probe) result {
 	timeout := secondsOr(spec.TimeoutSeconds, 1)
 	switch h := spec.ProbeHandler; {

@@ -58,9 +58,9 @@ func TestHTTP(t *testing.T) {
 	_, tls := hostAndPort(t, secure.URL)
 	c := &corev1.Container{Name: "main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}
 	for name, tc := range map[string]struct {
-		action corev1.HTTPGetAction
-		kind   outcome
-		want   string // part of the message
+		action  corev1.HTTPGetAction
+		outcome outcome
+		want    string // part of the message
 	}{
 		"ok":                       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
 		"399":                      {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
@@ -77,13 +77,13 @@ func TestHTTP(t *testing.T) {
 		"connection refused":       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
 	} {
 		r := probeHTTP(t.Context(), &tc.action, c, host)
-		if r.outcome != tc.kind || !strings.Contains(r.message, tc.want) || tc.want == "" && r.message != "" {
-			t.Errorf("%s: %+v, want %d %q", name, r, tc.kind, tc.want)
+		if r.outcome != tc.outcome || !strings.Contains(r.message, tc.want) || tc.want == "" && r.message != "" {
+			t.Errorf("%s: %+v, want %d %q", name, r, tc.outcome, tc.want)
 		}
 	}
-	if ok, _ := HTTPGet(t.Context(), &corev1.HTTPGetAction{Path: "/x?a=b", Port: intstr.FromInt(port), HTTPHeaders: []corev1.HTTPHeader{
+	if ok, message := HTTPGet(t.Context(), &corev1.HTTPGetAction{Path: "/x?a=b", Port: intstr.FromInt(port), HTTPHeaders: []corev1.HTTPHeader{
 		{Name: "Host", Value: "shop"}, {Name: "X-A", Value: "1"}, {Name: "X-A", Value: "2"}}}, c, host); !ok {
-		t.Error("HTTPGet failed for a working server")
+		t.Errorf("HTTPGet of a working server failed with %q, want success", message)
 	}
 	if received.Host != "shop" || len(received.Header["X-A"]) != 2 || received.URL.RawQuery != "a=b" || received.Header.Get("User-Agent") != userAgent || received.Header.Get("Accept") != "*/*" {
 		t.Errorf("the server received host %q, query %q and headers %v, want those of the action and the defaults", received.Host, received.URL.RawQuery, received.Header)
@@ -148,16 +148,12 @@ func TestGRPC(t *testing.T) {
 			limit = 200 * time.Millisecond
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		r := dialHealth(ctx, tc.port, tc.service)
+		r := probeGRPC(ctx, "127.0.0.1", tc.port, tc.service, 200*time.Millisecond)
 		cancel()
 		if (r.outcome == success) != (tc.want == "") || !strings.Contains(r.message, tc.want) {
 			t.Errorf("%s: %+v, want %q", name, r, tc.want)
 		}
 	}
-}
-
-func dialHealth(ctx context.Context, port int, service string) result {
-	return probeGRPC(ctx, "127.0.0.1", port, service, 200*time.Millisecond)
 }
 
 func TestExec(t *testing.T) {

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -63,7 +62,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	if len(via) >= maxRedirects {
-		return errors.New("stopped after 10 redirects")
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
 	}
 	return nil
 }

@@ -100,6 +100,7 @@ func (p *Prober) Stop(pod types.UID, container string, probe podlifecycle.Probes
 	p.remove(key{pod, container, probe})
 }
 
+// remove removes a probe, if there is one. mu must be held.
 func (p *Prober) remove(k key) {
 	w := p.probes[k]
 	if w == nil {
@@ -154,13 +155,13 @@ func (p *Prober) doProbe(ctx context.Context, w *worker) {
 	if ctx.Err() != nil {
 		return // shutdown of the agent, not a failure
 	}
-	if changed := p.record(w, r); changed != nil {
-		p.report(w, changed)
+	if v := p.record(w, r); v != nil {
+		p.report(w, v)
 	}
 }
 
-// record records a result and returns what to report, or nil if the probe was stopped. The caller
-// reports it without holding mu, because Report may take locks that callers of Start and Stop
+// record records a result and returns its consequence, or nil if the probe was stopped. The caller
+// reports the verdict without holding mu, because Report may take locks that callers of Start and Stop
 // hold.
 func (p *Prober) record(w *worker, r result) *verdict {
 	p.mu.Lock()

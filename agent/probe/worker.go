@@ -28,7 +28,7 @@ type worker struct {
 }
 
 // observe adds a result and reports whether the verdict changed.
-func (w *worker) observe(r result) (report, ok bool) {
+func (w *worker) observe(r result) (changed, ok bool) {
 	if r.outcome == unknown {
 		return false, false
 	}
@@ -70,7 +70,7 @@ func (w *worker) firstProbe(startTime, now time.Time) time.Time {
 	return now
 }
 
-// nextTick returns the first tick after now.
+// nextTick returns the first tick after the given one that is not before now.
 func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	tick = tick.Add(period)
 	if delay := now.Sub(tick); delay > 0 {

@@ -23,24 +23,29 @@ type Options struct {
 	Config *rest.Config
 	// Node is the name of the node.
 	Node string
-	// Dir keeps the certificates.
+	// Dir is the directory of the certificates.
 	Dir string
 	// Lifetime is requested for new certificates; nil leaves it to the signer.
 	Lifetime *time.Duration
 }
 
-// Renewal renews the certificates of a node. Its zero value renews nothing.
+// Renewal renews the certificates of a node or the client certificate of another component. Its zero value renews
+// nothing.
 type Renewal struct {
 	client, serving certificate.Manager // nil: not renewed
 	credential      *tls.Certificate    // of the configuration
+	clientName      string              // of a component
+	// mayStart blocks until the renewal of client may start, and returns false when its context ends; nil: at once.
+	mayStart func(context.Context) bool
 }
 
-// subject returns the subject of a node.
+// subject returns the subject of the certificates of a node.
 func subject(node string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 }
 
-// New prepares the renewal, and returns a configuration whose credential is renewed. Start starts it.
+// New prepares the renewal, and returns a configuration whose credential is renewed, or the same configuration if the
+// credential is not a certificate of the node. Start starts the renewal.
 func New(ctx context.Context, o Options) (*Renewal, *rest.Config, error) {
 	config := rest.CopyConfig(o.Config)
 	if err := rest.LoadTLSFiles(config); err != nil {
@@ -80,7 +85,6 @@ func New(ctx context.Context, o Options) (*Renewal, *rest.Config, error) {
 	return r, config, err
 }
 
-// addServing adds the renewal of the serving certificate.
 func (r *Renewal) addServing(ctx context.Context, o Options, clients certificate.ClientsetFunc) error {
 	store, err := certificate.NewFileStore("kubelet-server", o.Dir, o.Dir, "", "")
 	if err != nil {
@@ -95,8 +99,8 @@ func (r *Renewal) addServing(ctx context.Context, o Options, clients certificate
 	return err
 }
 
-// servingTemplate returns the request for a serving certificate. It has no addresses: agents on one machine, and the API
-// server there, have the same address, and a request for it is not approved. The API server verifies the subject.
+// servingTemplate returns the request for a serving certificate. It has no addresses: agents on one machine, and the
+// API server there, have the same address, and a request for it is not approved. The API server verifies the subject.
 func servingTemplate(node string) *x509.CertificateRequest {
 	return &x509.CertificateRequest{Subject: subject(node), DNSNames: []string{node}}
 }
@@ -105,11 +109,19 @@ func isServing(c *tls.Certificate) bool {
 	return slices.Contains(c.Leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 }
 
-// Start renews the certificates until the context of New is done. The credential is the serving certificate until 70 to 90 %
-// of its lifetime have passed.
+// Start renews the certificates in the background until the context of New is done. The credential is the serving
+// certificate until 70 to 90 % of its lifetime have passed.
 func (r *Renewal) Start(ctx context.Context) {
-	if r.client != nil {
+	switch {
+	case r.client == nil:
+	case r.mayStart == nil:
 		r.client.Start()
+	default:
+		go func() {
+			if r.mayStart(ctx) {
+				r.client.Start()
+			}
+		}()
 	}
 	if r.serving == nil {
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // openStore opens the certificates in a directory. The credential of the configuration replaces the stored one if it
-// is valid for longer, or if the stored one is of another cluster.
+// is valid for longer, or if the stored one is of another user or another cluster.
 func openStore(dir, name string, config *rest.Config) (certificate.FileStore, error) {
 	store, err := certificate.NewFileStore(name, dir, dir, "", "")
 	if err != nil {
@@ -19,7 +19,8 @@ func openStore(dir, name string, config *rest.Config) (certificate.FileStore, er
 	if err != nil {
 		return nil, err
 	}
-	if stored, err := store.Current(); err == nil && !stored.Leaf.NotAfter.Before(configured.Leaf.NotAfter) && sameIssuer(stored.Leaf, config.CAData) {
+	if stored, err := store.Current(); err == nil && !stored.Leaf.NotAfter.Before(configured.Leaf.NotAfter) &&
+		stored.Leaf.Subject.String() == configured.Leaf.Subject.String() && sameIssuer(stored.Leaf, config.CAData) {
 		return store, nil
 	}
 	_, err = store.Update(config.CertData, config.KeyData)

@@ -37,7 +37,7 @@ func newCredential(t *testing.T, node string) *rest.Config {
 	}}
 }
 
-// A start with the stored credential does not store it again.
+// TestStoredCredentialIsKept checks that a start with the stored credential does not store it again.
 func TestStoredCredentialIsKept(t *testing.T) {
 	config, dir := newCredential(t, "n1"), t.TempDir()
 	store, err := openStore(dir, "kubelet-client", config)
@@ -57,5 +57,22 @@ func TestStoredCredentialIsKept(t *testing.T) {
 	}
 	if got, err := os.ReadFile(store.CurrentPath()); err != nil || !bytes.Equal(got, modified) {
 		t.Errorf("stored credential %q, %v, want it unchanged", got, err)
+	}
+}
+
+// TestStoredCredentialOfAnotherUserIsReplaced checks that the credential of another user replaces a stored one that is
+// valid for longer.
+func TestStoredCredentialOfAnotherUserIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	replacement := newCredential(t, "n2")
+	if _, err := openStore(dir, "test", newCredential(t, "n1")); err != nil {
+		t.Fatal(err)
+	}
+	store, err := openStore(dir, "test", replacement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := store.Current(); err != nil || c.Leaf.Subject.CommonName != subject("n2").CommonName {
+		t.Errorf("stored credential %v, %v, want n2", c, err)
 	}
 }

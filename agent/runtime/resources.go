@@ -35,7 +35,7 @@ func (r Resources) Clone() Resources {
 	return r
 }
 
-// Equal reports whether two pods have the same resources.
+// Equal reports whether r and other have equal resources. Quantities are compared by value.
 func (r Resources) Equal(other Resources) bool { return equality.Semantic.DeepEqual(r, other) }
 
 // ApplyTo returns the pod with these resources in its specification: the pod itself if they are
@@ -80,7 +80,7 @@ func ResizeRestarts(c *corev1.Container, from corev1.ResourceRequirements) bool 
 	})
 }
 
-// ResourceChanged reports whether the request or limit of a resource differs.
+// ResourceChanged reports whether the request or limit of the named resource differs between from and to.
 func ResourceChanged(from, to corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	return !equalQuantity(from.Requests, to.Requests, name) || !equalQuantity(from.Limits, to.Limits, name)
 }
@@ -91,7 +91,7 @@ func equalQuantity(a, b corev1.ResourceList, name corev1.ResourceName) bool {
 	return inA == inB && x.Cmp(y) == 0
 }
 
-// WithResource returns from with the request and the limit of one resource from to.
+// WithResource returns a copy of from that has the request and limit of the named resource in to.
 func WithResource(from, to corev1.ResourceRequirements, name corev1.ResourceName) corev1.ResourceRequirements {
 	from.Requests = withQuantity(from.Requests, to.Requests, name)
 	from.Limits = withQuantity(from.Limits, to.Limits, name)

@@ -32,8 +32,8 @@ type Runtime interface {
 	Resize(pod *corev1.Pod, actual Resources)
 	// PreStop runs a container's preStop hook and reports PreStopped.
 	PreStop(pod *corev1.Pod, container string)
-	// Stop stops a container gracefully. It does not interrupt hooks. A container that is starting
-	// does not start any more.
+	// Stop stops a container gracefully. It does not interrupt hooks. If the container has not
+	// started yet, the start is aborted.
 	Stop(pod types.UID, container string)
 	// Kill kills a container.
 	Kill(pod types.UID, container string)

@@ -81,3 +81,21 @@ type Layer struct {
 	Key           string
 	Bytes, Inodes int64
 }
+
+// ImageMounts prepares images for a mount on the node, for runtimes that cannot mount an image into a
+// container themselves (CRI's Mount.image).
+type ImageMounts interface {
+	// MountsOfImage returns the read-only mounts that show the content of an image, or none if the runtime
+	// mounts images itself. It keeps the content until ReleaseImageMounts. owner and name identify the
+	// request; a repeated one returns the same mounts.
+	MountsOfImage(ctx context.Context, owner, name, image string) ([]ImageMount, error)
+	// ReleaseImageMounts releases the content of all images of an owner. They must be unmounted.
+	ReleaseImageMounts(ctx context.Context, owner string) error
+}
+
+// ImageMount is a mount of a snapshot, as in mount(8).
+type ImageMount struct {
+	Type    string // overlay or bind
+	Source  string
+	Options []string
+}

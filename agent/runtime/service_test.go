@@ -23,7 +23,7 @@ func TestService(t *testing.T) {
 	t.Run("containerd", func(t *testing.T) {
 		r := container.StartContainerd(t, nil)
 		testService(t, r.Harness, "berth.dev/pause:1")
-		t.Run("Restart", func(t *testing.T) { restartRuntime(t, r) })
+		t.Run("Restart", func(t *testing.T) { testRestart(t, r) })
 	})
 	t.Run("embedded", func(t *testing.T) {
 		testService(t, container.StartEmbedded(t, true, nil).Harness, "")
@@ -55,6 +55,7 @@ func serveCRI(t *testing.T, r *container.Embedded) *cri.Client {
 	return client
 }
 
+// testService checks one implementation. pause is the name of its sandbox image, "" if it has none.
 func testService(t *testing.T, r *container.Harness, pause string) {
 	r.LoadWorkload(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -168,7 +169,7 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	if name, err := r.Service.SandboxImage(ctx); err != nil || name != pause {
 		t.Errorf("sandbox image %q, %v, want %q", name, err, pause)
 	}
-	// The test program has the same image, which is removed with all of its names.
+	// RemoveImage also removes the name of the test program, which has the same image.
 	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +196,9 @@ func testNotFound(ctx context.Context, t *testing.T, r *container.Harness) {
 	}
 }
 
-// restartRuntime kills the daemon and checks that its containers keep running and that reads are
+// testRestart kills the daemon and checks that its containers keep running and that reads are
 // delayed but succeed.
-func restartRuntime(t *testing.T, r *container.Containerd) {
+func testRestart(t *testing.T, r *container.Containerd) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, id := r.Run(t, container.Pod{Name: "keeps-running", Args: []string{"-listen=:80"}})

@@ -76,7 +76,6 @@ func newAuthorizer(client kubernetes.Interface) *authorizer {
 	return &authorizer{client: client, cache: cache.NewLRUExpireCache(maxCachedReviews)}
 }
 
-// authorizeAny reports whether the requester is authorized for any of attrs.
 func (a *authorizer) authorizeAny(ctx context.Context, requester user.Info, attrs []nodeAttributes) (bool, error) {
 	for _, attr := range attrs {
 		if allowed, err := a.authorize(ctx, requester, attr); allowed || err != nil {

@@ -22,5 +22,5 @@
 //
 // Differences from Kubernetes: exec, attach and port-forward require the verb create for any
 // HTTP method; a kubelet checks get for a WebSocket. Tail counts complete lines, not the pieces
-// of long lines. There is no read-only port, no /run, no /logs, and no cAdvisor metrics.
+// of long lines. There is no read-only port, no /run and no /logs.
 package server

@@ -33,7 +33,6 @@ func newStatusError(code int, format string, args ...any) error {
 	return statusError{code, fmt.Sprintf(format, args...)}
 }
 
-// writeError sends an error as the response.
 func writeError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
 	if e := (statusError{}); errors.As(err, &e) {

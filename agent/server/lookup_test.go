@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Requests for simulated pods are rejected with the reason.
+// TestSimulatedPodLimits checks that requests for simulated pods are rejected with the reason.
 func TestSimulatedPodLimits(t *testing.T) {
 	s := &Server{}
 	n := &Node{Name: "s1", Pods: func() []*corev1.Pod {

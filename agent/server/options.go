@@ -48,11 +48,14 @@ type Node struct {
 	Summary func(context.Context) (*stats.Summary, error)
 	// Disk returns the disk report, which is encoded as JSON.
 	Disk func(context.Context) (any, error)
+	// Pressure returns the report of the eviction manager, which is encoded as JSON.
+	Pressure func(context.Context) (any, error)
+	// Containers exports the series of /metrics/cadvisor.
+	Containers prometheus.Collector
 	// Metrics of the agent.
 	Metrics prometheus.Gatherer
 }
 
-// certificate returns the certificate to serve with.
 func (o *Options) certificate() *tls.Certificate {
 	if o.Renewed != nil {
 		if renewed := o.Renewed(); renewed != nil {

@@ -15,7 +15,6 @@ import (
 // handler serves a request for a node; path values come from the pattern.
 type handler func(w http.ResponseWriter, r *http.Request, n *Node)
 
-// registerRoutes registers all handlers.
 func (s *Server) registerRoutes() {
 	for pattern, h := range map[string]handler{
 		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
@@ -30,7 +29,9 @@ func (s *Server) registerRoutes() {
 		"GET /stats/summary":                               s.summary,
 		"GET /metrics":                                     s.metrics,
 		"GET /metrics/resource":                            s.resourceMetrics,
-		"GET /disk":                                        s.disk,
+		"GET /disk":                                        func(w http.ResponseWriter, r *http.Request, n *Node) { serveReport(w, r, n, "disk", n.Disk) },
+		"GET /pressure":                                    func(w http.ResponseWriter, r *http.Request, n *Node) { serveReport(w, r, n, "pressure", n.Pressure) },
+		"GET /metrics/cadvisor":                            s.containerMetrics,
 	} {
 		method, path, ok := strings.Cut(pattern, " ")
 		if !ok {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -70,13 +71,25 @@ func (s *Server) resourceMetrics(w http.ResponseWriter, r *http.Request, n *Node
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// disk serves /disk: the disk report.
-func (s *Server) disk(w http.ResponseWriter, r *http.Request, n *Node) {
-	if n.Disk == nil {
-		writeError(w, newStatusError(http.StatusNotFound, "node %q does not provide a disk report", n.Name))
+// containerMetrics serves /metrics/cadvisor: the usage of containers, read now from their cgroups.
+func (s *Server) containerMetrics(w http.ResponseWriter, r *http.Request, n *Node) {
+	if n.Containers == nil {
+		writeError(w, newStatusError(http.StatusNotFound, "node %q does not provide container metrics", n.Name))
 		return
 	}
-	report, err := n.Disk(r.Context())
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(n.Containers)
+	// A container that stops during the collection has only some series; those of the others are still correct.
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(w, r)
+}
+
+// serveReport serves /disk or /pressure.
+func serveReport(w http.ResponseWriter, r *http.Request, n *Node, name string, get func(context.Context) (any, error)) {
+	if get == nil {
+		writeError(w, newStatusError(http.StatusNotFound, "node %q does not provide a %s report", n.Name, name))
+		return
+	}
+	report, err := get(r.Context())
 	if err != nil {
 		writeError(w, err)
 		return

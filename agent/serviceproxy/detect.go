@@ -40,8 +40,8 @@ func Check() error {
 	return nil
 }
 
-// DetectOtherProxy returns the name of the nftables table of another service proxy on this machine,
-// or "".
+// DetectOtherProxy describes the nftables table or iptables chain of another service proxy on this
+// machine. It returns "" if there is none.
 func DetectOtherProxy() string {
 	conn, err := connect()
 	if err != nil {

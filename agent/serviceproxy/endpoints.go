@@ -12,11 +12,12 @@ import (
 
 // endpoint is an address of a Service port.
 type endpoint struct {
-	addr               netip.AddrPort
-	ready, terminating bool
-	serving            bool
-	local              bool // on a node of this machine
-	zones, nodes       []string
+	addr         netip.AddrPort
+	ready        bool
+	serving      bool
+	terminating  bool
+	local        bool     // on a node of this machine
+	zones, nodes []string // of its hints
 }
 
 // location has the nodes that run on this machine, and their zone.
@@ -29,7 +30,8 @@ type location struct {
 type portKey struct{ name, protocol string }
 
 // endpointsByPort returns the endpoints of the slices of one address type. The order is that of
-// the addresses. If two slices have the same address, a serving endpoint wins.
+// the addresses. If two slices have the same address, a ready endpoint takes precedence, then a
+// serving one.
 func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) map[portKey][]endpoint {
 	out := map[portKey][]endpoint{}
 	for _, s := range slicesOfService {
@@ -57,6 +59,7 @@ func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discov
 	return out
 }
 
+// newEndpoint converts an endpoint. ok is false if its first address is not of the family.
 func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.AddressType, loc location) (endpoint, bool) {
 	if len(e.Addresses) == 0 {
 		return endpoint{}, false

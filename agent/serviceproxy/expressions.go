@@ -32,7 +32,7 @@ func (f family) registerAfter(register uint32) uint32 {
 	return first4 + (register-unix.NFT_REG_1)*4 + words
 }
 
-// source and destination load an address of the packet.
+// source loads the packet's source address.
 func (f family) source(register uint32) expr.Any {
 	if f.ip4() {
 		return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 12, Len: 4}
@@ -40,6 +40,7 @@ func (f family) source(register uint32) expr.Any {
 	return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 8, Len: 16}
 }
 
+// destination loads the packet's destination address.
 func (f family) destination(register uint32) expr.Any {
 	if f.ip4() {
 		return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 16, Len: 4}
@@ -55,10 +56,12 @@ func protocolAndPort(register uint32) []expr.Any {
 	}
 }
 
-func jump(kind expr.VerdictKind, chain string) expr.Any {
+// verdict ends the rule with a verdict. chain is where to continue, for goto and jump.
+func verdict(kind expr.VerdictKind, chain string) expr.Any {
 	return &expr.Verdict{Kind: kind, Chain: chain}
 }
 
+// lookup looks up a register in a set or map. For a set, it continues if the set has the value.
 func lookup(s *nftables.Set, register uint32) *expr.Lookup {
 	return &expr.Lookup{SourceRegister: register, SetName: s.Name, SetID: s.ID}
 }
@@ -79,6 +82,7 @@ func setMark() []expr.Any {
 	}
 }
 
+// native returns a number in native byte order.
 func native(v uint32) []byte { return binaryutil.NativeEndian.PutUint32(v) }
 
 // bitSet continues if the register, loaded by load, has the bit.
@@ -136,16 +140,16 @@ func (w *writer) expressions(r rule) []expr.Any {
 	case actMasquerade:
 		return setMark()
 	case actGoto:
-		return []expr.Any{jump(expr.VerdictGoto, r.chain)}
+		return []expr.Any{verdict(expr.VerdictGoto, r.chain)}
 	case actGotoFromPods:
-		return []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1), jump(expr.VerdictGoto, r.chain)}
+		return []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1), verdict(expr.VerdictGoto, r.chain)}
 	case actFromMachine:
-		return append(append(localAddress(true), setMark()...), jump(expr.VerdictGoto, r.chain))
+		return append(append(localAddress(true), setMark()...), verdict(expr.VerdictGoto, r.chain))
 	case actGotoFrom:
 		s := w.anonymousSet(&nftables.Set{Interval: true, KeyType: f.addressType()}, intervals(r.prefixes))
-		return []expr.Any{f.source(reg1), lookup(s, reg1), jump(expr.VerdictGoto, r.chain)}
+		return []expr.Any{f.source(reg1), lookup(s, reg1), verdict(expr.VerdictGoto, r.chain)}
 	case actDrop:
-		return []expr.Any{jump(expr.VerdictDrop, "")}
+		return []expr.Any{verdict(expr.VerdictDrop, "")}
 	case actReuse:
 		return w.reuse(r)
 	case actRemember:
@@ -194,16 +198,16 @@ func (w *writer) fixedRules() []fixedRule {
 	f := w.source.family
 	reject := &expr.Reject{Type: unix.NFT_REJECT_ICMP_UNREACH, Code: 3} // port unreachable
 	if !f.ip4() {
-		reject.Code = 4
+		reject.Code = 4 // port unreachable in ICMPv6
 	}
-	translated := bitSet(&expr.Ct{Key: expr.CtKeySTATUS, Register: reg1}, 1<<5)
+	translated := bitSet(&expr.Ct{Key: expr.CtKeySTATUS, Register: reg1}, 1<<5) // IPS_DST_NAT
 	fullyRandom := &expr.Masq{FullyRandom: true}
 	clusterIP := []expr.Any{f.destination(reg1), lookup(w.sets[clusterIPSet], reg1)}
 	notFromPods := lookup(w.sets[podCIDRSet], reg1)
 	notFromPods.Invert = true
 	rules := []fixedRule{
-		{preroutingChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
-		{outputChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
+		{preroutingChain, "jump services", []expr.Any{verdict(expr.VerdictJump, servicesChain)}},
+		{outputChain, "jump services", []expr.Any{verdict(expr.VerdictJump, servicesChain)}},
 	}
 	if len(w.source.podCIDRs) > 0 {
 		rules = append(rules, fixedRule{servicesChain, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
@@ -213,7 +217,7 @@ func (w *writer) fixedRules() []fixedRule {
 		fixedRule{servicesChain, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
 		fixedRule{servicesChain, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
 		fixedRule{rejectChain, "reject", []expr.Any{reject}},
-		fixedRule{dropChain, "drop", []expr.Any{jump(expr.VerdictDrop, "")}},
+		fixedRule{dropChain, "drop", []expr.Any{verdict(expr.VerdictDrop, "")}},
 		fixedRule{masqueradeChain, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
 		fixedRule{masqueradeChain, "hairpin, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), f.destination(f.registerAfter(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
 	)
@@ -224,6 +228,7 @@ func (w *writer) fixedRules() []fixedRule {
 	return rules
 }
 
+// addFixedChains adds the chains that do not depend on Services, with their rules.
 func (w *writer) addFixedChains() {
 	for _, c := range fixedChains {
 		chain := w.chain(c.name)

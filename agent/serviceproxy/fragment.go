@@ -38,7 +38,6 @@ type udpPort struct {
 	endpoints []netip.AddrPort
 }
 
-// emptyFragment returns a fragment without content.
 func emptyFragment() *fragment {
 	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}, routed: map[netip.Addr]bool{}}
 }
@@ -74,9 +73,9 @@ func newFragment(s *corev1.Service, list []*discoveryv1.EndpointSlice, family di
 	return f
 }
 
-// addressOf returns the first address of the family, or an invalid one.
-func addressOf(list []string, first string, ip4 bool) netip.Addr {
-	for _, text := range append(slices.Clone(list), first) {
+// addressOf returns the first address of the family in list and fallback, or an invalid one.
+func addressOf(list []string, fallback string, ip4 bool) netip.Addr {
+	for _, text := range append(slices.Clone(list), fallback) {
 		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == ip4 {
 			return a
 		}
@@ -94,6 +93,7 @@ type portBuilder struct {
 	cluster, local []netip.AddrPort
 }
 
+// build adds the chains and the elements of the port.
 func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
 	s := b.service
 	internal := b.distribution("cluster", b.cluster)
@@ -138,13 +138,15 @@ func (b *portBuilder) add(a netip.Addr, chain string, external bool, endpoints [
 	b.addUDP(a, uint16(b.port.Port), endpoints)
 }
 
+// addUDP records the endpoints of an address if the port uses UDP.
 func (b *portBuilder) addUDP(a netip.Addr, port uint16, endpoints []netip.AddrPort) {
 	if b.protocol == unix.IPPROTO_UDP {
 		b.udp = append(b.udp, udpPort{a, port, endpoints})
 	}
 }
 
-// distribution adds a chain that chooses one of the endpoints, and returns its name.
+// distribution adds a chain that chooses one of the endpoints, and returns its name. Without endpoints
+// it returns rejectChain.
 func (b *portBuilder) distribution(kind string, endpoints []netip.AddrPort) string {
 	if len(endpoints) == 0 {
 		return rejectChain
@@ -235,6 +237,7 @@ func withoutOverlaps(list []netip.Prefix) (out []netip.Prefix) {
 	return out
 }
 
+// affinityTimeout returns how long a client stays at an endpoint with the session affinity ClientIP.
 func affinityTimeout(s *corev1.Service) time.Duration {
 	if c := s.Spec.SessionAffinityConfig; c != nil && c.ClientIP != nil && c.ClientIP.TimeoutSeconds != nil && *c.ClientIP.TimeoutSeconds > 0 {
 		return time.Duration(*c.ClientIP.TimeoutSeconds) * time.Second
@@ -242,6 +245,7 @@ func affinityTimeout(s *corev1.Service) time.Duration {
 	return time.Duration(corev1.DefaultClientIPServiceAffinitySeconds) * time.Second
 }
 
+// externalAddresses returns the Service's external IPs of a family, without invalid ones.
 func externalAddresses(s *corev1.Service, ip4 bool) (out []netip.Addr) {
 	for _, text := range s.Spec.ExternalIPs {
 		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == ip4 {
@@ -269,7 +273,7 @@ func serviceIPKey(a netip.Addr, protocol uint8, port uint16) string {
 	return string(append(a.AsSlice(), nodePortKey(protocol, port)...))
 }
 
-// chainIDLength is the length of a chain's identifier in keys.
+// chainIDLength is the length of a chain's identifier in keys, in bytes.
 const chainIDLength = 12
 
 // chainID returns the identifier of a chain in keys: a hash for which users cannot find collisions.

@@ -18,7 +18,8 @@ import (
 
 var testLocation = location{nodes: map[string]bool{"n1": true}, zone: "z1"}
 
-// text returns the chains of a fragment, and the chain of each address.
+// text returns the rules of a fragment, the endpoints of its chains, and the chains of its node ports
+// and Service IPs: one per line, sorted.
 func (f *fragment) text() string {
 	var lines []string
 	for name, rules := range f.chains {
@@ -26,22 +27,22 @@ func (f *fragment) text() string {
 			lines = append(lines, fmt.Sprintf("%s %d: %s", name, i+1, r))
 		}
 	}
-	for e, chain := range f.elements {
+	for e, value := range f.elements {
 		switch e.set {
 		case nodePortMap:
-			lines = append(lines, "node port: "+chain)
+			lines = append(lines, "node port: "+value)
 		case endpointMap:
 			for name := range f.chains {
 				for i := range 9 {
 					if e.key == endpointKey(name, i) {
-						a, _ := netip.AddrFromSlice([]byte(chain[:len(chain)-4]))
+						a, _ := netip.AddrFromSlice([]byte(value[:len(value)-4]))
 						lines = append(lines, fmt.Sprintf("%s endpoint %d: %s", name, i, a))
 					}
 				}
 			}
 		case serviceIPMap:
 			a, _ := netip.AddrFromSlice([]byte(e.key[:len(e.key)-8]))
-			lines = append(lines, a.String()+": "+chain)
+			lines = append(lines, a.String()+": "+value)
 		}
 	}
 	slices.Sort(lines)
@@ -111,7 +112,8 @@ func TestIPv6Fragment(t *testing.T) {
 	}
 }
 
-// Endpoints with hints for this zone or node are preferred, unless one has no hint.
+// TestHints checks that endpoints with hints for this zone or node are preferred, unless one has no
+// hint or none is for this zone.
 func TestHints(t *testing.T) {
 	addr := func(last byte, zone, node string) endpoint {
 		e := endpoint{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
@@ -131,7 +133,7 @@ func TestHints(t *testing.T) {
 		"node":          {[]endpoint{addr(1, "z1", "n2"), addr(2, "z1", "n1"), addr(3, "z1", "n3")}, 1},
 		"other node":    {[]endpoint{addr(1, "z1", "n2"), addr(2, "z2", "n3")}, 1},
 		"missing hint":  {[]endpoint{addr(1, "z1", ""), addr(2, "", "")}, 2},
-		"no endpoint":   {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
+		"other zones":   {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
 		"without hints": {[]endpoint{addr(1, "", ""), addr(2, "", "")}, 2},
 		"not ready":     {[]endpoint{addr(1, "z1", ""), {addr: addr(9, "", "").addr}}, 1},
 	} {
@@ -158,7 +160,7 @@ func TestHealthCheck(t *testing.T) {
 		(&healthServer{service: "default/web", local: local}).ServeHTTP(w, nil)
 		var body struct{ LocalEndpoints int }
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.LocalEndpoints != want || (w.Code == http.StatusOK) != (want > 0) {
-			t.Errorf("response with %d local endpoints: status %d, %s, %v, want their number, and 200 if there are any", want, w.Code, w.Body, err)
+			t.Errorf("response with %d local endpoints: status %d, body %s, error %v, want their number, and 200 if it is not 0", want, w.Code, w.Body, err)
 		}
 	}
 }

@@ -28,13 +28,14 @@ type healthChecks struct {
 type healthServer struct {
 	service string
 	port    int32
-	server  *http.Server // nil: the port is in use
+	server  *http.Server // nil if listening has failed
 
 	mu    sync.Mutex
-	local int
+	local int // number of ready local endpoints
 }
 
-// set starts, updates or stops the server of a Service. port is 0 if it has none.
+// set starts, updates or stops the server of a Service. port is 0 if it has none. local is the number
+// of ready local endpoints.
 func (h *healthChecks) set(service string, port int32, local int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +58,6 @@ func (h *healthChecks) set(service string, port int32, local int) {
 	s.mu.Unlock()
 }
 
-// close stops all servers.
 func (h *healthChecks) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *healthServer) close() {
 	}
 }
 
-// ServeHTTP answers 200 if a local endpoint is ready, else 503.
+// ServeHTTP responds with status 200 if a local endpoint is ready, else with 503.
 func (s *healthServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	local := s.local
@@ -97,7 +97,8 @@ func (s *healthServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"service": map[string]string{"namespace": namespace, "name": name}, "localEndpoints": local, "serviceProxyHealthy": true})
 }
 
-// healthPort returns the port and the number of ready local endpoints; port 0 if there is no check.
+// healthPort returns the healthCheckNodePort and the number of ready local endpoints. The port is 0 if
+// the Service has no health check.
 func healthPort(s *corev1.Service, list []*discoveryv1.EndpointSlice, loc location) (port int32, local int) {
 	if s == nil || s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
 		return 0, 0

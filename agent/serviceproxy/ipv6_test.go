@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A Service reaches IPv6 endpoints on the machine itself, with and without session affinity.
+// TestIPv6 checks that a Service reaches IPv6 endpoints on the machine itself, with and without
+// session affinity.
 func TestIPv6(t *testing.T) {
 	newMachine(t) // checks the requirements
 	r := newTestRuleset()

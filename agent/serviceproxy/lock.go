@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock makes this process the proxy of the network namespace. busy reports that another process is the proxy.
+// tryLock makes this process the proxy of the network namespace. busy reports whether another process
+// is the proxy.
 func tryLock() (unlock func(), busy bool, err error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -39,7 +39,7 @@ type testPod struct {
 	ns   netns.NsHandle
 }
 
-// newMachine skips the test without root or nftables.
+// newMachine returns a machine without pods. It skips the test without root or nftables.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -81,7 +81,8 @@ func (p *testPod) runInside(f func() error) error {
 	return <-done
 }
 
-// startPod starts a pod that responds to TCP and UDP at 8080 with its name and the client's address.
+// startPod starts a pod that responds to TCP at port 8080 with its name and the client's address, and to
+// UDP with its name.
 func (m *machine) startPod(name string) *testPod {
 	m.t.Helper()
 	created := make(chan netns.NsHandle, 1)
@@ -172,7 +173,7 @@ func service(change func(*corev1.Service)) *corev1.Service {
 	return s
 }
 
-// slice returns the EndpointSlice of service with ready endpoints at port 8080.
+// slice returns the EndpointSlice of service with the endpoints at port 8080.
 func slice(protocol corev1.Protocol, eps ...discoveryv1.Endpoint) []*discoveryv1.EndpointSlice {
 	name, port := "http", int32(8080)
 	return []*discoveryv1.EndpointSlice{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},

@@ -20,11 +20,12 @@ import (
 )
 
 const (
-	// socketBuffer holds a whole transaction of 10,000 Services and its acknowledgements.
+	// socketBuffer is the size in bytes of each buffer. It holds a whole transaction of 10,000
+	// Services and its acknowledgements.
 	socketBuffer = 256 << 20
 	// transactionTimeout bounds the wait for the kernel's reply.
 	transactionTimeout = 30 * time.Second
-	// maxAffinityClients bounds the memory that the clients of one Service can use.
+	// maxAffinityClients bounds the number of clients in the affinity map of a chain, and so its memory.
 	maxAffinityClients = 16384
 )
 
@@ -38,7 +39,6 @@ const (
 
 func (f family) ip4() bool { return f == ipv4 }
 
-// addressType returns the type of addresses in sets.
 func (f family) addressType() nftables.SetDatatype {
 	if f.ip4() {
 		return nftables.TypeIPAddr
@@ -159,7 +159,7 @@ func (w *writer) apply(u update) {
 	for _, name := range slices.Concat(u.addedChains, u.changedChains) {
 		w.addRules(name, w.source.chains[name])
 	}
-	w.addElements(u.addedElements, u.chainOf)
+	w.addElements(u.addedElements, u.values)
 	for _, name := range u.removedChains {
 		w.conn.DelChain(w.chain(name))
 	}
@@ -181,29 +181,28 @@ func (w *writer) addAffinity(name string) {
 		KeyType: w.source.family.addressType(), DataType: w.source.family.endpointType()}, nil))
 }
 
-// addElements adds elements with their values.
 func (w *writer) addElements(keys map[string][]string, values map[element]string) {
 	for _, set := range slices.Sorted(maps.Keys(keys)) {
 		w.eachBatch(set, keys[set], values, w.conn.SetAddElements)
 	}
 }
 
-// batchElements is the number of elements per message: the length of an attribute has 16 bits.
+// batchElements is the maximum number of elements per message: the length of an attribute has 16 bits.
 const batchElements = 100
 
-// eachBatch calls apply for the elements of a set, in batches.
+// eachBatch calls apply for the elements of a set, in batches. It sorts keys.
 func (w *writer) eachBatch(set string, keys []string, values map[element]string, apply func(*nftables.Set, []nftables.SetElement) error) {
 	slices.Sort(keys)
 	for batch := range slices.Chunk(keys, batchElements) {
 		var elements []nftables.SetElement
 		for _, k := range batch {
 			v := nftables.SetElement{Key: []byte(k)}
-			chain := values[element{set, k}]
+			value := values[element{set, k}]
 			switch {
 			case set == endpointMap:
-				v.Val = []byte(chain)
-			case chain != "":
-				v.VerdictData = &expr.Verdict{Kind: expr.VerdictGoto, Chain: chain}
+				v.Val = []byte(value)
+			case value != "":
+				v.VerdictData = &expr.Verdict{Kind: expr.VerdictGoto, Chain: value}
 			}
 			elements = append(elements, v)
 		}
@@ -217,7 +216,8 @@ func (w *writer) addPodCIDRs() {
 	}
 }
 
-// intervals returns the elements of an interval set.
+// intervals returns the elements of the prefixes in an interval set: the first address of each, and the
+// first one after it.
 func intervals(list []netip.Prefix) (out []nftables.SetElement) {
 	for _, p := range list {
 		out = append(out, nftables.SetElement{Key: p.Addr().AsSlice()})
@@ -248,14 +248,14 @@ func (w *writer) addRule(c *nftables.Chain, text string, exprs []expr.Any) {
 	w.conn.AddRule(&nftables.Rule{Table: w.table, Chain: c, Exprs: exprs, UserData: fingerprint(text)})
 }
 
-// fingerprint returns the user data of a rule.
+// fingerprint returns a hash of a rule's text.
 func fingerprint(text string) []byte {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
 	return binary.BigEndian.AppendUint64(nil, h.Sum64())
 }
 
-// anonymousSet adds a set that belongs to one rule. vals may be those of a map.
+// anonymousSet adds a set or map that belongs to one rule.
 func (w *writer) anonymousSet(s *nftables.Set, vals []nftables.SetElement) *nftables.Set {
 	s.Table, s.Anonymous, s.Constant = w.table, true, true
 	w.recordError(w.conn.AddSet(s, vals))

@@ -31,7 +31,7 @@ type Proxy struct {
 	nodes    cache.Indexer
 
 	mu           sync.Mutex
-	dirty        map[string]bool // Services
+	dirty        map[string]bool // keys of Services
 	nodesChanged bool            // a node of this machine has changed
 	wake         chan struct{}
 	stale        []*staleFlows // by table; of changes not yet in the kernel
@@ -207,7 +207,8 @@ func (p *Proxy) lookUp(key string) (*corev1.Service, []*discoveryv1.EndpointSlic
 	return s, list
 }
 
-// updateLocation reads the nodes of this machine. It reports whether the zone has changed.
+// updateLocation sets the pod CIDRs and the zone of this machine's nodes. It reports whether the zone
+// has changed.
 func (p *Proxy) updateLocation() bool {
 	var cidrs []netip.Prefix
 	zone := ""

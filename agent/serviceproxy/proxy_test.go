@@ -61,7 +61,8 @@ func hasTable(t *testing.T, name string) bool {
 	return false
 }
 
-// The proxy applies changes of the API and removes its tables when it ends. A second proxy waits until then.
+// TestProxy checks that the proxy applies changes from the API server and removes its tables when it ends. A
+// second proxy waits until then.
 func TestProxy(t *testing.T) {
 	m := newMachine(t)
 	pod, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
@@ -100,26 +101,27 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// With KeepRules the tables remain; RemoveUnused removes them, but not those of a running proxy.
+// TestKeepRules checks that the tables remain with KeepRules. RemoveUnused removes them, but not those
+// of a running proxy.
 func TestKeepRules(t *testing.T) {
 	m := newMachine(t)
 	_, stop := m.runProxy(fake.NewClientset(), func(o *Options) { o.KeepRules = true })
 	m.eventually("the table exists", func() bool { return hasTable(t, tableName) })
 	if err := RemoveUnused(); err != nil || !hasTable(t, tableName) {
-		t.Errorf("RemoveUnused removed the table of a running proxy: %v", err)
+		t.Errorf("RemoveUnused: error %v; want no error, and the table of the running proxy remains", err)
 	}
 	stop()
 	if !hasTable(t, tableName) {
 		t.Error("the table does not exist after a run with KeepRules, want it")
 	}
 	if err := RemoveUnused(); err != nil || hasTable(t, tableName) {
-		t.Errorf("RemoveUnused did not remove the table: %v", err)
+		t.Errorf("RemoveUnused: error %v; want no error, and the table is removed", err)
 	}
 }
 
-// DetectOtherProxy finds kube-proxy by its rules.
+// TestDetectOtherProxy checks that DetectOtherProxy finds kube-proxy by its table or chain.
 func TestDetectOtherProxy(t *testing.T) {
-	m := newMachine(t)
+	newMachine(t) // checks the requirements
 	if found := DetectOtherProxy(); found != "" {
 		t.Errorf("DetectOtherProxy = %q without another proxy, want \"\"", found)
 	}
@@ -129,7 +131,7 @@ func TestDetectOtherProxy(t *testing.T) {
 	} {
 		conn, err := connect()
 		if err != nil {
-			m.t.Fatal(err)
+			t.Fatal(err)
 		}
 		table := conn.AddTable(&nftables.Table{Name: tc.table, Family: nftables.TableFamilyIPv4})
 		conn.AddChain(&nftables.Chain{Table: table, Name: tc.chain})

@@ -13,10 +13,10 @@ import (
 // get the same change at the same time, and packets may be in flight.
 const settleDelay = 50 * time.Millisecond
 
-// routes counts the Services that send new connections to an endpoint.
+// routes counts the Services that send new connections to each endpoint.
 type routes struct {
 	mu      sync.Mutex
-	inUse   map[netip.Addr]int
+	inUse   map[netip.Addr]int // number of Services by endpoint
 	pending map[netip.Addr]int // changes that are not yet in the kernel
 	changed chan struct{}      // closed at the next apply
 }

@@ -11,7 +11,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// AwaitUnrouted returns after the rules without the endpoint are in the kernel, not before.
+// TestAwaitUnrouted checks that AwaitUnrouted returns after the rules without the endpoint are in the
+// kernel, not before.
 func TestAwaitUnrouted(t *testing.T) {
 	p := New(Options{})
 	a, b := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")

@@ -64,7 +64,8 @@ func (r *ruleset) replaceTables() {
 	}
 }
 
-// commit writes all changes in one transaction. After an error the next commit replaces the tables.
+// commit writes all changes in one transaction. If the transaction fails, the next commit replaces the
+// tables.
 func (r *ruleset) commit() error {
 	conn, err := connect()
 	if err != nil {
@@ -95,7 +96,8 @@ func (r *ruleset) commit() error {
 	for i, t := range r.tables {
 		t.recordCommit(updates[i])
 	}
-	// After a transaction of another program r.generation keeps its value, so that isModified verifies the tables.
+	// After a transaction of another program r.generation keeps its value, so that isModified verifies the
+	// tables.
 	if r.generation == before || r.generation == 0 {
 		r.generation = before + 1
 	}

@@ -12,7 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// numberedService returns the i-th of many Services, each with two endpoints.
+// numberedService returns the i-th of many Services with its key and its two endpoints.
 func numberedService(i int) (string, *corev1.Service, []*discoveryv1.EndpointSlice) {
 	s := service(func(s *corev1.Service) {
 		s.Name = fmt.Sprintf("web-%d", i)
@@ -62,13 +62,13 @@ func BenchmarkServices(b *testing.B) {
 	b.Run("verify", func(b *testing.B) {
 		for b.Loop() {
 			if same, err := r.tables[0].verify(); err != nil || !same {
-				b.Fatal(same, err)
+				b.Fatalf("verify: %v, %v, want true", same, err)
 			}
 		}
 	})
 }
 
-// A transaction with many Services fits into the socket's buffers.
+// TestManyServices checks that a transaction with many Services fits into the socket's buffers.
 func TestManyServices(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.startPod("client"), m.startPod("a")
@@ -80,7 +80,7 @@ func TestManyServices(t *testing.T) {
 	m.commit(r)
 	m.checkApplied(r)
 	if got := m.countResponses(client, "10.96.7.7:80", 3); got["a"] != 3 {
-		t.Errorf("responses: %v, want a", got)
+		t.Errorf("responses: %v, want 3 from a", got)
 	}
 	for i := range 2000 {
 		key, _, _ := numberedService(i)

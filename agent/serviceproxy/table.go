@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// claims are the Services that request an element, with the chain of each. Several may claim one
-// external IP and port.
+// claims has the value of an element for each Service that requests it, by claim name. Several Services
+// may claim one external IP and port.
 type claims map[string]string
 
-// winner returns the chain of the element. The names of claims start with their rank: a cluster IP
-// has precedence over an external IP.
-func (c claims) winner() (chain string, ok bool) {
+// winner returns the value of the element. ok is false if there are no claims. The names of claims start
+// with their rank: a cluster IP has precedence over an external IP.
+func (c claims) winner() (value string, ok bool) {
 	first := ""
 	for name := range c {
 		if first == "" || name < first {
@@ -26,7 +26,7 @@ func (c claims) winner() (chain string, ok bool) {
 // table has the desired content of a table, its content in the kernel, and their differences.
 type table struct {
 	family family
-	// fragments by Service.
+	// fragments has the rules of each Service, by key.
 	fragments map[string]*fragment
 	chains    map[string][]rule
 	elements  map[element]claims
@@ -86,8 +86,8 @@ func (t *table) set(service string, f *fragment) {
 	for e := range old.elements {
 		t.release(e, claimName(service, old.external[e]))
 	}
-	for e, chain := range f.elements {
-		t.claim(e, claimName(service, f.external[e]), chain)
+	for e, value := range f.elements {
+		t.claim(e, claimName(service, f.external[e]), value)
 	}
 	if t.fragments[service] = f; len(f.elements) == 0 {
 		delete(t.fragments, service)
@@ -102,11 +102,11 @@ func claimName(service string, external bool) string {
 	return "0 " + service
 }
 
-func (t *table) claim(e element, name, chain string) {
+func (t *table) claim(e element, name, value string) {
 	if t.elements[e] == nil {
 		t.elements[e] = claims{}
 	}
-	t.elements[e][name] = chain
+	t.elements[e][name] = value
 	t.changedElements[e] = true
 }
 
@@ -152,7 +152,7 @@ func (t *table) desired() contents {
 type update struct {
 	addedChains, changedChains, removedChains []string
 	removedElements, addedElements            map[string][]string // keys by set
-	chainOf                                   map[element]string  // of added elements
+	values                                    map[element]string  // of added elements
 	addedAffinity, removedAffinity            []string
 	podCIDRs                                  bool
 }
@@ -163,7 +163,7 @@ func (u *update) empty() bool {
 
 // changes returns what has changed since the last transaction, in a stable order.
 func (t *table) changes() update {
-	u := update{removedElements: map[string][]string{}, addedElements: map[string][]string{}, chainOf: map[element]string{}}
+	u := update{removedElements: map[string][]string{}, addedElements: map[string][]string{}, values: map[element]string{}}
 	for name := range t.changedChains {
 		desired, isDesired := t.chains[name]
 		applied, isApplied := t.applied.chains[name]
@@ -184,7 +184,7 @@ func (t *table) changes() update {
 		}
 		if isDesired && (!isApplied || desired != applied) {
 			u.addedElements[e.set] = append(u.addedElements[e.set], e.key)
-			u.chainOf[e] = desired
+			u.values[e] = desired
 		}
 	}
 	for name := range t.changedChains {
@@ -221,8 +221,8 @@ func (t *table) recordCommit(u update) {
 			delete(t.applied.elements, element{set, k})
 		}
 	}
-	for e, chain := range u.chainOf {
-		t.applied.elements[e] = chain
+	for e, value := range u.values {
+		t.applied.elements[e] = value
 	}
 	for _, m := range u.removedAffinity {
 		delete(t.applied.affinity, m)

@@ -13,7 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A pod, the machine and an endpoint itself reach the Service; other ports are refused at once.
+// TestClusterIP checks that a pod, the machine and an endpoint itself reach the Service. Other ports
+// are refused at once.
 func TestClusterIP(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
@@ -25,7 +26,7 @@ func TestClusterIP(t *testing.T) {
 		t.Errorf("responses: %v, want 40 from a and b", got)
 	}
 	if text, err := m.request(client, "10.96.7.7:80"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
-		t.Errorf("response %q, %v: want the client's address %s", text, err, client.ip)
+		t.Errorf("response %q, %v, want the client's address %s", text, err, client.ip)
 	}
 	if got := m.countResponses(nil, "10.96.7.7:80", 10); got["a"]+got["b"] != 10 {
 		t.Errorf("responses to the machine %v, want 10 from a and b", got)
@@ -80,7 +81,8 @@ func (m *machine) checkApplied(r *ruleset) {
 	}
 }
 
-// Node ports, external IPs and load balancer IPs follow externalTrafficPolicy.
+// TestExternalTraffic checks that node ports, external IPs and load balancer IPs follow
+// externalTrafficPolicy.
 func TestExternalTraffic(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
@@ -101,7 +103,7 @@ func TestExternalTraffic(t *testing.T) {
 	m.commit(r)
 	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
 		if got := m.countResponses(client, addr, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
-			t.Errorf("policy Cluster, responses of %s %v, want 20 from a and b", addr, got)
+			t.Errorf("policy Cluster, responses of %s: %v, want 20 from a and b", addr, got)
 		}
 	}
 	m.checkApplied(r)
@@ -111,14 +113,14 @@ func TestExternalTraffic(t *testing.T) {
 	m.commit(r)
 	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
 		if got := m.countResponses(client, addr, 10); got["a"] != 10 {
-			t.Errorf("policy Local, %s: %v, want the local endpoint a", addr, got)
+			t.Errorf("policy Local, responses of %s: %v, want 10 from the local endpoint a", addr, got)
 		}
 	}
 	if text, err := m.request(client, "198.51.100.1:30080"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
-		t.Errorf("policy Local: %q, %v, want the client's address", text, err)
+		t.Errorf("policy Local, response of the node port: %q, %v, want the client's address %s", text, err, client.ip)
 	}
 	if got := m.countResponses(nil, "198.51.100.1:30080", 20); got["a"] == 0 || got["b"] == 0 {
-		t.Errorf("policy Local from the machine itself: %v, want all endpoints", got)
+		t.Errorf("policy Local, responses to the machine itself: %v, want responses of a and b", got)
 	}
 	r.set("default/web", service(local), slice(corev1.ProtocolTCP, endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
@@ -132,7 +134,8 @@ func TestExternalTraffic(t *testing.T) {
 	m.checkApplied(r)
 }
 
-// internalTrafficPolicy Local uses the endpoints of this machine only.
+// TestInternalTrafficPolicy checks that internalTrafficPolicy Local uses the endpoints of this machine
+// only.
 func TestInternalTrafficPolicy(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
@@ -144,17 +147,18 @@ func TestInternalTrafficPolicy(t *testing.T) {
 	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
 	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
-		t.Errorf("responses: %v, want a", got)
+		t.Errorf("responses: %v, want 10 from a", got)
 	}
 	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
 	m.checkDropped(client, "10.96.7.7:80")
 }
 
-// A client keeps its endpoint until the endpoint is removed, and then keeps the new one.
+// TestSessionAffinity checks that a client keeps its endpoint until the endpoint is removed, and then
+// keeps the new one.
 func TestSessionAffinity(t *testing.T) {
 	m := newMachine(t)
-	client, other := m.startPod("client"), m.startPod("other")
+	client, client2 := m.startPod("client"), m.startPod("client2")
 	pods := []*testPod{m.startPod("a"), m.startPod("b"), m.startPod("c")}
 	s := service(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP })
 	r := newTestRuleset()
@@ -168,7 +172,7 @@ func TestSessionAffinity(t *testing.T) {
 		r.set("default/web", s, list)
 		m.commit(r)
 	}
-	// onlyPod returns the pod that responds to all of ten connections.
+	// onlyPod returns the name of the pod that responds to all of ten connections.
 	onlyPod := func(from *testPod) string {
 		t.Helper()
 		got := m.countResponses(from, "10.96.7.7:80", 10)
@@ -177,27 +181,27 @@ func TestSessionAffinity(t *testing.T) {
 				return name
 			}
 		}
-		t.Errorf("responses: %v, want 10 of one pod", got)
+		t.Errorf("responses: %v, want 10 from one pod", got)
 		return ""
 	}
 	setEndpointsExcept("")
 	first := onlyPod(client)
-	onlyPod(other)
+	onlyPod(client2)
 	setEndpointsExcept(first)
 	second := onlyPod(client)
 	if second == first {
-		t.Errorf("response of %s after its removal, want another pod", first)
+		t.Errorf("response from %s after its removal, want another pod", first)
 	}
 	setEndpointsExcept("")
 	if third := onlyPod(client); third != second {
-		t.Errorf("response of %s, want %s, which the client used before", third, second)
+		t.Errorf("response from %s, want %s, which the client used before", third, second)
 	}
 	r.set("default/web", nil, nil)
 	m.commit(r)
 	m.checkApplied(r)
 }
 
-// A UDP client that keeps sending from one port follows the endpoints.
+// TestUDP checks that packets of a UDP client that keeps sending from one port follow the endpoints.
 func TestUDP(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
@@ -231,13 +235,14 @@ func TestUDP(t *testing.T) {
 	for _, p := range []*testPod{a, b, a} {
 		setEndpoint(p)
 		if got := response(); got != p.name {
-			t.Errorf("response of %q, want %q", got, p.name)
+			t.Errorf("response from %q, want %q", got, p.name)
 		}
 	}
 }
 
-// isModified finds changes that other programs made to the tables, and the next commit replaces the tables.
-func TestForeignChangesAreReplaced(t *testing.T) {
+// TestModifiedTablesAreReplaced checks that isModified finds changes that other programs made to the
+// tables, and that commit replaces the tables after replaceTables.
+func TestModifiedTablesAreReplaced(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.startPod("client"), m.startPod("a")
 	r := newTestRuleset()
@@ -250,7 +255,7 @@ func TestForeignChangesAreReplaced(t *testing.T) {
 		"table deleted":    func(w *writer) { w.conn.DelTable(w.table) },
 		"chain flushed":    func(w *writer) { w.conn.FlushChain(w.chain("cluster-default/web/tcp/80")) },
 		"elements removed": func(w *writer) { w.conn.FlushSet(w.sets[serviceIPMap]) },
-		"rule added":       func(w *writer) { w.addRule(w.chain(servicesChain), "x", []expr.Any{jump(expr.VerdictDrop, "")}) },
+		"rule added":       func(w *writer) { w.addRule(w.chain(servicesChain), "x", []expr.Any{verdict(expr.VerdictDrop, "")}) },
 		"element added":    func(w *writer) { w.addElements(map[string][]string{clusterIPSet: {"\x01\x02\x03\x04"}}, nil) },
 		"pod CIDRs empty":  func(w *writer) { w.conn.FlushSet(w.sets[podCIDRSet]) },
 	} {
@@ -276,12 +281,13 @@ func TestForeignChangesAreReplaced(t *testing.T) {
 	}
 }
 
-// A Service that lists another's cluster IP as an external IP does not get its traffic.
+// TestClusterIPPrecedesExternalIP checks that a Service with the cluster IP of another Service as an
+// external IP does not get its traffic.
 func TestClusterIPPrecedesExternalIP(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	other := service(func(s *corev1.Service) {
-		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "other", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
+		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "a-other", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
 	})
 	r := newTestRuleset()
 	r.set("default/a-other", other, slice(corev1.ProtocolTCP, endpointOn("n1", b.ip, "ready")))
@@ -289,17 +295,18 @@ func TestClusterIPPrecedesExternalIP(t *testing.T) {
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
 	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
-		t.Errorf("responses: %v, want a", got)
+		t.Errorf("responses: %v, want 10 from a", got)
 	}
 	r.set("default/a-other", nil, nil)
 	m.commit(r)
 	m.checkApplied(r)
 	if got := m.countResponses(client, "10.96.7.7:80", 5); got["a"] != 5 {
-		t.Errorf("responses: %v, want a", got)
+		t.Errorf("responses after the deletion of the Service with the external IP: %v, want 5 from a", got)
 	}
 }
 
-// Without br_netfilter pods reach each other through a Service by masquerading.
+// TestWithoutBridgeNetfilter checks that pods reach each other through a Service by masquerading if the
+// kernel has no br_netfilter.
 func TestWithoutBridgeNetfilter(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.startPod("client"), m.startPod("a")
@@ -309,6 +316,6 @@ func TestWithoutBridgeNetfilter(t *testing.T) {
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
 	if text, err := m.request(client, "10.96.7.7:80"); err != nil || text != "a 198.51.100.1" {
-		t.Errorf("response %q, %v: want the bridge's address", text, err)
+		t.Errorf("response %q, %v, want the name a and the bridge's address 198.51.100.1", text, err)
 	}
 }

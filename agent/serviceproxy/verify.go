@@ -5,6 +5,7 @@ package serviceproxy
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,7 +32,7 @@ func generation() (uint32, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("reading the generation of nftables: no answer")
+	return 0, errors.New("reading the generation of nftables: the reply has no generation ID")
 }
 
 // request sends a read request to nftables and returns the replies.

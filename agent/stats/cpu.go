@@ -14,7 +14,7 @@ type cpuSamples struct{ last, secondLast cpuSample }
 
 type cpuSample struct {
 	at time.Time
-	ns int64
+	ns int64 // CPU time so far
 }
 
 // minRateInterval is the minimum interval for computing a rate.

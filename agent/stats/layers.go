@@ -42,12 +42,13 @@ func (p *Pods) layers(ctx context.Context, labels map[string]string) (map[string
 		layer, err := p.opts.Containers.WritableLayer(ctx, c.GetId())
 		switch status.Code(err) {
 		case codes.OK:
-		case codes.Unimplemented: // not containerd
+		case codes.Unimplemented: // the runtime cannot measure single layers
 			return p.reportedLayers(ctx, labels)
 		case codes.NotFound:
 			continue // removed in the meantime
 		default:
 			layerErr = fmt.Errorf("writable layer of container %s: %w", c.GetId(), err)
+			continue
 		}
 		l := layersOf(out, c.GetLabels())
 		name := c.GetLabels()[labelContainer]

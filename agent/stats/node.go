@@ -120,7 +120,7 @@ func (m *Node) Processes() (running, limit int64, err error) {
 	return running, m.pidMax, err
 }
 
-// threadCount parses the fourth field of /proc/loadavg, such as "1/234".
+// threadCount returns the number of threads from the fourth field of /proc/loadavg, such as 234 in "1/234".
 func (m *Node) threadCount() (int64, error) {
 	var text [64]byte
 	n, err := unix.Pread(m.loadavg, text[:], 0)

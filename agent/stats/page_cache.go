@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// unaccountedThreshold is the unaccounted memory from which PageCache reads page tables.
+// unaccountedThreshold is the amount of unaccounted memory, in bytes, at which PageCache reads page tables.
 const unaccountedThreshold = 8 << 20
 
 // PageCache returns the page cache of the pods in bytes. It includes memory that is charged,

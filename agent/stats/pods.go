@@ -55,13 +55,13 @@ type Pods struct {
 	converter  *conversion.Converter
 	entries    map[types.UID]*podEntry
 	generation uint64
-	out        []nodepressure.Pod
+	out        []nodepressure.Pod    // result of Observe, reused by the next call
 	extraCPU   map[string]cpuSamples // by path of Options.ExtraCgroups
 	// measured is the time of the last complete Measure.
 	measured time.Time
 }
 
-// podEntry is the state kept for a pod.
+// podEntry is the state of a pod.
 type podEntry struct {
 	pod         *corev1.Pod
 	observation nodepressure.Pod
@@ -75,7 +75,7 @@ type podEntry struct {
 	disk        *diskUse // nil until measured
 }
 
-// containerEntry is the state kept for a container.
+// containerEntry is the state of a container.
 type containerEntry struct {
 	name, id string
 	group    *cgroup.Group

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timed out after 1 min: %s", condition)
+			t.Fatalf("timed out after 1 min waiting until %s", condition)
 		}
 	}
 }
@@ -72,7 +73,8 @@ func TestObservePods(t *testing.T) {
 	}
 }
 
-// Summary does not change the result of Observe, which its caller reads without a lock.
+// TestSummaryKeepsObservation checks that Summary does not change the result of Observe, which its caller reads without
+// a lock.
 func TestSummaryKeepsObservation(t *testing.T) {
 	n := fixtures.NewForTest(t, 512*mi, 600)
 	if _, err := n.Run(fixtures.Spec{Name: "one", Args: []string{"-memory=1Mi"}}); err != nil {
@@ -111,6 +113,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 type fakeRuntime struct {
 	dir      string
 	noLayers bool // the runtime reports only the usage in its statistics
+	layerErr error
 }
 
 var layerBytes = map[string]int64{"attempt-0": 900, "attempt-1": 5000}
@@ -126,6 +129,9 @@ func (r fakeRuntime) ListContainers(context.Context, *cri.ContainerFilter) ([]*c
 func (r fakeRuntime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
 	if r.noLayers {
 		return runtime.Layer{}, status.Error(codes.Unimplemented, "no layers")
+	}
+	if r.layerErr != nil {
+		return runtime.Layer{}, r.layerErr
 	}
 	return runtime.Layer{Key: id, Bytes: layerBytes[id], Inodes: 3}, nil
 }
@@ -161,7 +167,7 @@ func testMeasure(t *testing.T, noLayers bool) {
 			t.Fatal(err)
 		}
 	}
-	r := fakeRuntime{filepath.Join(dir, "data"), noLayers}
+	r := fakeRuntime{dir: filepath.Join(dir, "data"), noLayers: noLayers}
 	s := stats.NewPods(stats.Options{
 		Host: n.Host, Cgroup: n.Cgroup, LogDir: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: r, Containers: r,
 		Files:      func(*corev1.Pod) []string { return []string{filepath.Join(dir, "hosts"), filepath.Join(dir, "none")} },
@@ -196,6 +202,23 @@ func testMeasure(t *testing.T, noLayers bool) {
 	newer.UID = "u2"
 	if got := s.Observe(append(list, newer), notTerminating)[1].Stats; !got.EphemeralKnown || got.Ephemeral != 0 {
 		t.Errorf("stats of a newer pod %+v, want 0 bytes of ephemeral storage", got)
+	}
+}
+
+// TestMeasureWithoutLayers checks that the writable layer of a container is unknown, not empty, if the runtime fails
+// to measure it.
+func TestMeasureWithoutLayers(t *testing.T) {
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	failed := errors.New("snapshotter failed")
+	s := stats.NewPods(stats.Options{Host: n.Host, Cgroup: n.Cgroup, Containers: fakeRuntime{layerErr: failed}})
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+	pod.UID, pod.Name = "u1", "one"
+	list := []*corev1.Pod{pod}
+	if err := s.Measure(t.Context(), list); !errors.Is(err, failed) {
+		t.Errorf("error %v of Measure, want %v", err, failed)
+	}
+	if got := s.Observe(list, notTerminating)[0].Stats; len(got.Containers) != 1 || got.Containers[0].RootFs.Known {
+		t.Errorf("containers %+v, want one with an unknown writable layer", got.Containers)
 	}
 }
 

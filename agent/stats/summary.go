@@ -132,12 +132,12 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	if e == nil {
 		return out // added by the next Prepare
 	}
-	var uses nodepressure.PodStats
-	e.read(p.opts.Host, !p.measured.IsZero(), &uses)
+	var podUsage nodepressure.PodStats
+	e.read(p.opts.Host, !p.measured.IsZero(), &podUsage)
 	if e.group != nil {
 		limit, _ := e.group.Limit()
 		out.CPU, out.Memory = e.cpu.stats(now, e.group), memory(now, &e.memory, limit)
-		out.ProcessStats = &stats.ProcessStats{ProcessCount: toUint64(uses.Processes)}
+		out.ProcessStats = &stats.ProcessStats{ProcessCount: toUint64(podUsage.Processes)}
 	}
 	for i := range e.containers {
 		if c := &e.containers[i]; c.group != nil {

@@ -1,7 +1,6 @@
 package testprogram
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackNames are the values of -attack.
+// attackNames are the accepted values in an attackList.
 var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors", "listen"}
 
-// attackList is the value of -attack.
+// attackList is the value of the flag with attacks, separated by commas.
 type attackList []string
 
 // Set implements flag.Value.
@@ -33,10 +32,10 @@ func (a *attackList) Set(text string) error {
 	return nil
 }
 
+// String implements flag.Value.
 func (a *attackList) String() string { return strings.Join(*a, ",") }
 
-// runAttack runs one attack. Only write, descriptors and listen return before
-// ctx ends.
+// runAttack runs one attack. Only write, descriptors and listen return before ctx ends.
 func (w *worker) runAttack(ctx context.Context, name string) error {
 	if os.Getpid() != 1 {
 		return errors.New("requires a private PID namespace, because it attacks all processes that it may signal")
@@ -114,7 +113,7 @@ var writablePaths = []string{"/fill", "/tmp/fill", "/dev/fill", "/dev/shm/fill",
 
 // writeEverywhere writes limit bytes to each of writablePaths.
 func writeEverywhere(limit int64) error {
-	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
+	data := nonZeroChunk()
 	for _, name := range writablePaths {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {

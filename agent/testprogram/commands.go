@@ -55,6 +55,7 @@ func runCommand(args []string, out, errOut io.Writer) int {
 	return 0
 }
 
+// cat prints files, or the standard input if files is empty.
 func cat(files []string, out io.Writer) error {
 	if len(files) == 0 {
 		_, err := io.Copy(out, os.Stdin)

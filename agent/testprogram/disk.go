@@ -25,14 +25,14 @@ func (w *worker) writeFile(ctx context.Context) error {
 	return nil
 }
 
+// writeOnce writes w.write bytes to the file.
 func (w *worker) writeOnce(ctx context.Context) error {
 	f, err := os.Create(w.writeTo)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// Some file systems do not store zeroes.
-	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
+	data := nonZeroChunk()
 	err = runPaced(ctx, int64(w.write), int64(w.writeRate), func(due int64) error {
 		for ; due > 0; due -= min(due, chunkSize) {
 			if _, err := f.Write(data[:min(due, chunkSize)]); err != nil {
@@ -47,6 +47,10 @@ func (w *worker) writeOnce(ctx context.Context) error {
 	return f.Close()
 }
 
+// nonZeroChunk returns chunkSize bytes to write. Some file systems do not store zeroes.
+func nonZeroChunk() []byte { return bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize] }
+
+// readFile reads the file w.reads times, or without limit if w.reads is 0, until ctx ends.
 func (w *worker) readFile(ctx context.Context) error {
 	for i := 0; i < w.reads || w.reads == 0; i++ {
 		f, err := os.Open(w.read)

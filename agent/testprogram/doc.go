@@ -4,7 +4,7 @@
 // test can wait for it.
 //
 // The built-in image named workload contains berth itself, which runs only this program under
-// that name (also as the hidden subcommand berth workload). Idle memory is about 7 MB; the
-// program built on its own (package program) is 7 MB large and idles at 3 MB. It has no
-// dependency on Kubernetes.
+// that name (also as the hidden subcommand berth workload). It uses about 7 MB of memory when idle. The
+// program built on its own (package program) is 7 MB large and uses 3 MB. It has no dependency on
+// Kubernetes.
 package testprogram

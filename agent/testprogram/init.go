@@ -8,7 +8,6 @@ import (
 	"github.com/berthproject/berth/agent/fastinit"
 )
 
-// programName is the name of the program in its image.
 const programName = "workload"
 
 // settleDelay is the time after which a running program is assumed to have finished its start.

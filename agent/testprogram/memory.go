@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// chunkSize is the size of one memory mapping.
+// chunkSize is the size in bytes of one memory mapping or write.
 const chunkSize = 1 << 20
 
 // allocateMemory maps anonymous memory and touches each page. It bypasses the Go heap, so the

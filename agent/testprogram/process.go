@@ -62,15 +62,15 @@ func sleeperProgram() (path string, args []string, err error) {
 	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(readFD), []string{"sleeper"}, nil
 }
 
-// burnCPU uses the CPU for a part of each 10 ms.
+// burnCPU uses a CPU for w.cpu thousandths of each 10 ms.
 func (w *worker) burnCPU(ctx context.Context) error {
-	const slice = 10 * time.Millisecond
-	busy := slice * time.Duration(min(w.cpu, 1000)) / 1000
+	const period = 10 * time.Millisecond
+	busy := period * time.Duration(min(w.cpu, 1000)) / 1000
 	for ctx.Err() == nil {
 		start := time.Now()
 		for time.Since(start) < busy {
 		}
-		time.Sleep(slice - busy)
+		time.Sleep(period - busy)
 	}
 	return ctx.Err()
 }

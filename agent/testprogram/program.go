@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// flags are the command-line flags.
+// flags are the values of the program's flags.
 type flags struct {
 	listen       string
 	unreadyAfter time.Duration
@@ -110,13 +110,14 @@ type worker struct {
 	mu          sync.Mutex // guards out, errOut and mappings
 	out, errOut io.Writer
 	mappings    [][]byte
-	exitCodes   chan int // receives an exit code
+	exitCodes   chan int // receives the exit code of a request
 	started     time.Time
 	server      *http.Server
 	listener    *net.TCPListener
 	served      chan struct{} // closed when the server accepts no more connections
 }
 
+// run starts the tasks, waits for a reason to exit, and returns the exit code.
 func (w *worker) run() int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -131,7 +132,7 @@ func (w *worker) run() int {
 	}
 	w.startTasks(ctx)
 	var after <-chan time.Time
-	if w.after > 0 || w.exit != 0 && w.idle() {
+	if w.after > 0 || w.exit != 0 && !w.hasTasks() {
 		after = time.After(w.after)
 	}
 	for {
@@ -152,13 +153,13 @@ func (w *worker) run() int {
 	}
 }
 
-// idle reports whether the flags select no task.
-func (w *worker) idle() bool {
+// hasTasks reports whether the flags select a task.
+func (w *worker) hasTasks() bool {
 	f := w.flags
-	return f.listen == "" && f.memory+f.memoryShared+f.write == 0 && f.read == "" && f.inodes == 0 && f.processes == 0 && f.cpu == 0 && f.lines == 0 && len(f.attack) == 0
+	return f.listen != "" || f.memory+f.memoryShared+f.write != 0 || f.read != "" || f.inodes != 0 || f.processes != 0 || f.cpu != 0 || f.lines != 0 || len(f.attack) != 0
 }
 
-// startTasks starts each selected task.
+// startTasks starts each selected task except the HTTP server.
 func (w *worker) startTasks(ctx context.Context) {
 	type task struct {
 		name    string
@@ -192,15 +193,14 @@ func (w *worker) startTasks(ctx context.Context) {
 	}
 }
 
-// printf prints a line.
 func (w *worker) printf(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fmt.Fprintf(w.out, format+"\n", args...)
 }
 
-// runPaced calls step with the amount that is due until total is done or ctx ends. A total below
-// 0 has no end. rate is per second; with rate 0 everything is due immediately.
+// runPaced calls step with the amount that is due until the sum is total or ctx ends. A negative total
+// is unlimited. rate is per second; 0 is unlimited.
 func runPaced(ctx context.Context, total, rate int64, step func(due int64) error) error {
 	start, completed := time.Now(), int64(0)
 	for completed < total || total < 0 {

@@ -26,6 +26,7 @@ type process struct {
 	lines *bufio.Scanner
 }
 
+// start starts the test program in an empty directory.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(testkit.Program(t, "agent/testprogram/program"), args...)}
@@ -58,6 +59,7 @@ func (p *process) waitForLine(t *testing.T, prefix string) string {
 	return ""
 }
 
+// waitExited waits until the program has exited, and returns its exit code.
 func (p *process) waitExited(t *testing.T) int {
 	t.Helper()
 	for p.lines.Scan() {
@@ -89,7 +91,7 @@ func TestMemory(t *testing.T) {
 	p.waitForLine(t, "memory")
 	p.waitForLine(t, "memory")
 	if kb := p.statusField(t, "RssAnon"); kb < 64<<10 || kb > 100<<10 {
-		t.Errorf("%d KiB of anonymous memory, want slightly more than 64 Mi", kb)
+		t.Errorf("%d KiB of anonymous memory, want from %d to %d KiB", kb, 64<<10, 100<<10)
 	}
 }
 
@@ -99,10 +101,10 @@ func TestFilesAndProcesses(t *testing.T) {
 		p.waitForLine(t, "")
 	}
 	if info, err := os.Stat(filepath.Join(p.Dir, "file")); err != nil || info.Size() != 3<<20 {
-		t.Errorf("file: %v, %v, want 3 MiB", info, err)
+		t.Errorf("written file: %v, %v, want a size of 3 MiB", info, err)
 	}
 	if files, err := os.ReadDir(filepath.Join(p.Dir, "inodes")); err != nil || len(files) != 25 {
-		t.Errorf("%d files, %v, want 25", len(files), err)
+		t.Errorf("%d created files, %v, want 25", len(files), err)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.Process.Pid, p.Process.Pid))
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
@@ -120,27 +122,27 @@ func TestFilesAndProcesses(t *testing.T) {
 
 func TestExit(t *testing.T) {
 	if code := start(t, "-exit=3").waitExited(t); code != 3 {
-		t.Errorf("exit code %d, want 3", code)
+		t.Errorf("exit code with -exit=3: %d, want 3", code)
 	}
 	if code := start(t, "-lines=2", "-exit=5", "-after=1ms").waitExited(t); code != 5 {
-		t.Errorf("exit code %d, want 5", code)
+		t.Errorf("exit code with -exit=5 after 1 ms: %d, want 5", code)
 	}
 	p := start(t, "-listen=127.0.0.1:0", "-exit=4")
 	p.waitForLine(t, "listening")
 	_ = p.Process.Signal(syscall.SIGTERM)
 	if code := p.waitExited(t); code != 4 {
-		t.Errorf("exit code after SIGTERM %d, want 4", code)
+		t.Errorf("exit code with -exit=4 after SIGTERM: %d, want 4", code)
 	}
 	p = start(t, "-listen=127.0.0.1:0", "-deaf")
 	address := strings.TrimPrefix(p.waitForLine(t, "listening"), "listening at ")
 	_ = p.Process.Signal(syscall.SIGTERM)
 	p.waitForLine(t, "received terminated")
 	if body := request(t, http.MethodPost, "http://"+address+"/exit?code=300"); !strings.Contains(body, "must be a number from 0 to 255") {
-		t.Errorf("response to code 300 %q, want an error", body)
+		t.Errorf("response to code 300: %q, want \"must be a number from 0 to 255\"", body)
 	}
 	request(t, http.MethodPost, "http://"+address+"/exit?code=9")
 	if code := p.waitExited(t); code != 9 {
-		t.Errorf("exit code %d, want 9", code)
+		t.Errorf("exit code after the request of code 9: %d, want 9", code)
 	}
 }
 
@@ -158,10 +160,10 @@ func TestHTTP(t *testing.T) {
 	}
 	before := p.statusField(t, "RssAnon")
 	if got := request(t, http.MethodPost, address+"/memory?bytes=32Mi&rate=1Gi"); got != "" || p.statusField(t, "RssAnon") < before+(32<<10) {
-		t.Errorf("response %q, and %d KiB after %d, want none, and 32 MiB more", got, p.statusField(t, "RssAnon"), before)
+		t.Errorf("response to /memory: %q, anonymous memory %d KiB, want \"\" and at least %d KiB", got, p.statusField(t, "RssAnon"), before+(32<<10))
 	}
 	if got := request(t, http.MethodPost, address+"/memory?bytes=large"); !strings.Contains(got, `"large": must be a number of bytes`) {
-		t.Errorf("response to an invalid size %q, want an error", got)
+		t.Errorf("response to an invalid size: %q, want \"must be a number of bytes\"", got)
 	}
 }
 
@@ -185,7 +187,7 @@ func TestGracefulExit(t *testing.T) {
 		t.Errorf("response %q, %v, want 200 OK", response, err)
 	}
 	if code := p.waitExited(t); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
+		t.Errorf("exit code after SIGTERM: %d, want 0", code)
 	}
 }
 

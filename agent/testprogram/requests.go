@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxFailuresShown bounds the failures that sendRequests prints.
+// maxFailuresShown is the maximum number of failures that sendRequests prints.
 const maxFailuresShown = 20
 
 // sendRequests sends GET requests at a rate per second for a duration, to the URLs in turn, each on
@@ -39,7 +39,7 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 	return nil
 }
 
-// requester counts failed requests.
+// requester sends requests, counts the failed ones, and prints the first of them.
 type requester struct {
 	client *http.Client
 
@@ -48,6 +48,7 @@ type requester struct {
 	failed int
 }
 
+// request sends a request and records its failure.
 func (r *requester) request(url string) {
 	err := r.get(url)
 	if err == nil {
@@ -60,6 +61,7 @@ func (r *requester) request(url string) {
 	}
 }
 
+// get reads the response of a GET request. Status codes other than 200 are errors.
 func (r *requester) get(url string) error {
 	response, err := r.client.Get(url)
 	if err != nil {

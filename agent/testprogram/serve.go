@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// serveHTTP starts the HTTP server.
+// serveHTTP starts the HTTP server, which runs until ctx ends.
 func (w *worker) serveHTTP(ctx context.Context) error {
 	listener, err := net.Listen("tcp", w.listen)
 	if err != nil {
@@ -54,6 +54,7 @@ func (w *worker) finishRequests(ctx context.Context) {
 // retries Accept after a timeout.
 type deadlineListener struct{ *net.TCPListener }
 
+// Accept implements net.Listener.
 func (l deadlineListener) Accept() (net.Conn, error) {
 	conn, err := l.TCPListener.Accept()
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -9,6 +9,7 @@ import (
 // size is a number of bytes in the format of Kubernetes quantities: 100Mi, 2G, 4096.
 type size int64
 
+// units are the accepted suffixes. Each text has the last one.
 var units = []struct {
 	suffix string
 	bytes  int64
@@ -31,4 +32,5 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// String implements flag.Value.
 func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }

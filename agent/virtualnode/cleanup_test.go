@@ -42,7 +42,7 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pids, err := p.host.Procs(n.Cgroup); err != nil || len(pids) == 0 {
-		t.Errorf("the sandbox runs outside of its node's cgroup: %v", err)
+		t.Errorf("processes %v in the node's cgroup, %v, want those of the sandbox", pids, err)
 	}
 	daemon.Stop()
 	if err := p.Cleanup(t.Context()); err != nil {
@@ -50,10 +50,10 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	}
 	checkNothingRemains(t, p)
 	if pids := runtimeProcesses(n.RunDir); len(pids) > 0 {
-		t.Errorf("processes remain: %v", pids)
+		t.Errorf("processes %v remain, want none", pids)
 	}
 	if _, err := os.Stat("/sys/class/net/" + n.Bridge); err == nil {
-		t.Errorf("bridge %s remains", n.Bridge)
+		t.Errorf("bridge %s remains, want it removed", n.Bridge)
 	}
 	rules, err := exec.Command("iptables-save", "-t", "nat").Output()
 	if err != nil {
@@ -61,7 +61,7 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	}
 	for line := range bytes.Lines(rules) {
 		if bytes.Contains(line, []byte(n.Bridge)) {
-			t.Errorf("rule remains: %s", line)
+			t.Errorf("rule %s remains, want it removed", line)
 		}
 	}
 }

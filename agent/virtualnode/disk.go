@@ -49,7 +49,6 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 	return loopdisk.Mount(file, dir, unix.MS_NOATIME)
 }
 
-// findMkfs returns the path of mkfs.ext4.
 func findMkfs() (string, error) {
 	program, err := exec.LookPath("mkfs.ext4")
 	if err != nil {

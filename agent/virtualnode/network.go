@@ -77,7 +77,6 @@ func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 	return "", nil
 }
 
-// removeBridges removes all bridges of the pool.
 func (p *Pool) removeBridges() error {
 	interfaces, err := net.Interfaces()
 	if err != nil {

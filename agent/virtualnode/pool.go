@@ -60,7 +60,6 @@ func NewPool(dir string) (*Pool, error) {
 // node.
 func (p *Pool) ImageDir() string { return p.dir + "-images" }
 
-// nodeRuntimeDir returns the directory of the embedded runtime of a node.
 func (p *Pool) nodeRuntimeDir(name string) string { return filepath.Join(p.dir, name, "runtime") }
 
 // cgroup returns the parent of the nodes' cgroups.

@@ -98,6 +98,7 @@ func writeVersion(dir string, p payload, group int) (string, error) {
 	return name, os.Rename(link, filepath.Join(dir, dataDirName))
 }
 
+// writeFiles writes the files of the payload and their directories below dir.
 func writeFiles(dir string, p payload, group int) error {
 	if err := setOwnership(dir, 0o755, group); err != nil {
 		return err

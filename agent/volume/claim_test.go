@@ -107,13 +107,13 @@ func selector(v *corev1.PersistentVolume) *corev1.NodeSelectorRequirement {
 	return &v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0]
 }
 
-// The claim of an ephemeral volume must be owned by the pod.
+// TestEphemeralClaim checks that the claim of an ephemeral volume must be owned by the pod.
 func TestEphemeralClaim(t *testing.T) {
 	claim, pv := boundClaim("web-data", t.TempDir())
 	h := newFixture(t, claim, pv)
 	pod := podWith(volume("data", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}))
 	if err := h.Prepare(context.Background(), pod); err == nil || !strings.Contains(err.Error(), "was not created for pod") {
-		t.Errorf("Prepare with a claim of another owner: %v, want an error", err)
+		t.Errorf("Prepare with a claim of another owner: %v, want \"was not created for pod\"", err)
 	}
 	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web", UID: pod.UID, Controller: ptr.To(true)}}
 	if _, err := h.client.CoreV1().PersistentVolumeClaims("shop").Update(context.Background(), claim, metav1.UpdateOptions{}); err != nil {

@@ -8,8 +8,9 @@
 //	Teardown(uid) ─▶ unmounts and removes everything
 //
 // Supported kinds: emptyDir (disk and memory), hostPath, claims bound to a local or hostPath
-// PersistentVolume (Filesystem or Block), ephemeral claims, configMap, secret, downwardAPI and
-// projected. Directories have the kubelet's names.
+// PersistentVolume (Filesystem or Block), ephemeral claims, image, configMap, secret, downwardAPI
+// and projected. Directories have the kubelet's names. The runtime mounts images, except containerd before
+// 2.1: MountImage then mounts a read-only snapshot.
 //
 // Invariants, each covered by a test:
 //
@@ -27,6 +28,5 @@
 // renewed after 80 % of their lifetime or 24 hours, whichever is sooner.
 //
 // Differences from Kubernetes: objects in use are polled, not watched. Other kinds of volumes
-// (CSI, network file systems, images, huge pages) are rejected with an error that names the
-// kind.
+// (CSI, network file systems, huge pages) are rejected with an error that lists the supported ones.
 package volume

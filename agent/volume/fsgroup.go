@@ -11,7 +11,7 @@ import (
 // noFSGroup is the group of a pod without fsGroup.
 const noFSGroup = -1
 
-// fsGroup returns the pod's fsGroup.
+// fsGroup returns the pod's fsGroup, or noFSGroup.
 func fsGroup(pod *corev1.Pod) int {
 	if s := pod.Spec.SecurityContext; s != nil && s.FSGroup != nil {
 		return int(*s.FSGroup)
@@ -19,7 +19,7 @@ func fsGroup(pod *corev1.Pod) int {
 	return noFSGroup
 }
 
-// groupReadable adds read permission for a group.
+// groupReadable adds read permissions for the owner and the group, unless group is noFSGroup.
 func groupReadable(mode fs.FileMode, group int) fs.FileMode {
 	if group == noFSGroup {
 		return mode
@@ -84,6 +84,7 @@ func groupWritable(mode fs.FileMode) fs.FileMode {
 	return keep | 0o660
 }
 
+// hasFSGroup reports whether applyFSGroup has completed for a directory.
 func hasFSGroup(dir string, group int) bool {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -90,6 +90,7 @@ func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity i
 	return nil, mountImage(image, dir)
 }
 
+// errPlainDirectory is the reason why a volume with data in its directory has no disk image.
 var errPlainDirectory = errors.New("its data is in a plain directory")
 
 // createImage creates the disk image of a new volume. It returns the reason if the directory
@@ -133,7 +134,7 @@ func (v *Volumes) checkSpace(dir string, size int64) error {
 	return nil
 }
 
-// mountImage mounts a disk image.
+// mountImage mounts a disk image at dir with localMountFlags.
 func mountImage(image, dir string) error {
 	f, err := os.OpenFile(image, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -143,7 +144,7 @@ func mountImage(image, dir string) error {
 	return loopdisk.Mount(f, dir, localMountFlags)
 }
 
-// mountSelf mounts a directory on itself, to set mount flags.
+// mountSelf mounts a directory on itself, to set localMountFlags.
 func mountSelf(dir string) error {
 	if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mounting %s: %w", dir, err)

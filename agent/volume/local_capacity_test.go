@@ -57,8 +57,8 @@ func fillDir(t *testing.T, dir string, n int) (int, error) {
 	return written, nil
 }
 
-// TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB. The claim must be full at its capacity,
-// keep its data, and be mounted with nosuid and nodev.
+// TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB that two pods use. The claim must be full at
+// its capacity, keep its data, and be mounted once, with nosuid and nodev.
 func TestSoakClaimCapacity(t *testing.T) {
 	runs := 1
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -73,7 +73,7 @@ func TestSoakClaimCapacity(t *testing.T) {
 		h.prepare(first)
 		h.prepare(second)
 		if n, err := fillDir(t, dir, 100<<20); !errors.Is(err, unix.ENOSPC) || n < 8<<20 || n > 10<<20 {
-			t.Errorf("wrote %d bytes, %v; want ENOSPC before 10 MiB", n, err)
+			t.Errorf("wrote %d bytes, %v; want ENOSPC after 8 to 10 MiB", n, err)
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(dir, &s); err != nil || s.Flags&unix.ST_NOSUID == 0 || s.Flags&unix.ST_NODEV == 0 {

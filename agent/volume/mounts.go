@@ -21,7 +21,7 @@ func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand fu
 	var mounts []*cri.Mount
 	for i, m := range container.VolumeMounts {
 		volume, ok := p.volumes[m.Name]
-		if !ok || volume.hostPath == "" {
+		if !ok || volume.hostPath == "" && volume.image == "" {
 			return nil, nil, fmt.Errorf("cannot find volume %q to mount into container %q", m.Name, container.Name)
 		}
 		sub, err := resolveSubPath(&m, expand)
@@ -29,8 +29,12 @@ func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand fu
 			return nil, nil, err
 		}
 		host := volume.hostPath
+		if volume.image != "" {
+			mounts = append(mounts, imageMount(&m, volume.image, sub))
+			continue
+		}
 		if sub != "" {
-			readOnly := volume.hasPayload // a subPath that does not exist cannot be created
+			readOnly := volume.hasPayload || volume.isImage // a subPath that does not exist cannot be created
 			if host, err = v.bindSubPath(pod, container, i, &m, volume.hostPath, sub, readOnly); err != nil {
 				return nil, nil, err
 			}

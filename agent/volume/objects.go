@@ -28,6 +28,7 @@ type objectReader struct {
 	secrets    map[types.NamespacedName]cachedRead[*corev1.Secret]
 }
 
+// cachedRead is the result of reading an object.
 type cachedRead[T any] struct {
 	object T
 	err    error
@@ -50,6 +51,7 @@ func (r *objectReader) secret(ctx context.Context, namespace, name string) (*cor
 	})
 }
 
+// readOnce returns the cached result of get. It calls get if there is none.
 func readOnce[T any](cache map[types.NamespacedName]cachedRead[T], kind, namespace, name string, get func() (T, error)) (T, error) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	cached, ok := cache[key]

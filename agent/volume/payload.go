@@ -18,7 +18,7 @@ type payloadBuilder struct {
 	pod    *corev1.Pod
 	tokens *tokenCache
 	reader *objectReader
-	// immutable reports whether only immutable objects were read.
+	// immutable is set if payload has read only immutable objects.
 	immutable bool
 }
 
@@ -184,7 +184,7 @@ func commonUser(pod *corev1.Pod) (uid int, ok bool) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// fileMode returns a file mode; default 0644.
+// fileMode converts a mode of the API; the default is 0644.
 func fileMode(mode *int32) fs.FileMode {
 	if mode == nil {
 		return 0o644

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// files returns the files that a container sees, without names that begin with a dot.
+// files returns the files that a container sees, without names that begin with two dots.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -131,8 +131,8 @@ func TestMissingKeysAndObjects(t *testing.T) {
 	}
 }
 
-// The mode of an item takes precedence over that of the volume. Tokens are readable only by
-// their user.
+// TestModesAndOwners checks that the mode of an item takes precedence over that of the volume, and that
+// a token is readable only by the user or group of the containers, if they have one.
 func TestModesAndOwners(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1", "b": "2"}))
 	source := configMapVolume("conf", "conf")

@@ -52,7 +52,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if current, _ := os.Readlink(filepath.Join(dir, dataDirName)); current != before {
-		t.Error("files were rewritten without a change")
+		t.Errorf("version after a refresh without a change is %q, want %q", current, before)
 	}
 
 	h.updateConfigMap(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
@@ -83,7 +83,8 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 }
 
-// Files remain while their source cannot be read, and are refreshed when it exists again.
+// TestFilesSurviveDeletedSource checks that files remain while their source does not exist, and are
+// refreshed when the source is created again.
 func TestFilesSurviveDeletedSource(t *testing.T) {
 	ctx := context.Background()
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
@@ -105,7 +106,27 @@ func TestFilesSurviveDeletedSource(t *testing.T) {
 	}
 }
 
-// If the API is unavailable when the agent starts, missing volumes are set up later.
+// TestRefreshOfOnePod checks that Refresh updates the files of its pod only, and does nothing for an unknown pod.
+func TestRefreshOfOnePod(t *testing.T) {
+	ctx := context.Background()
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
+	pod, other := podWith(configMapVolume("conf", "conf")), podWith(configMapVolume("conf", "conf"))
+	other.UID, other.Name = "uid-other", "other"
+	h.prepare(pod)
+	h.prepare(other)
+	h.updateConfigMap(configMap("conf", map[string]string{"a": "2"}))
+	h.Refresh(ctx, pod.UID)
+	h.Refresh(ctx, "unknown")
+	if got := readFile(t, h.path(pod, "conf"), "a"); got != "2" {
+		t.Errorf("file of the pod with contents %q, want 2", got)
+	}
+	if got := readFile(t, h.path(other, "conf"), "a"); got != "1" {
+		t.Errorf("file of the other pod with contents %q, want 1", got)
+	}
+}
+
+// TestIncompleteVolumesAreRetried checks that refreshes set up a volume that Prepare could not set up,
+// and that nothing is set up after Teardown.
 func TestIncompleteVolumesAreRetried(t *testing.T) {
 	ctx := context.Background()
 	h := newFixture(t)
@@ -130,7 +151,8 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	}
 }
 
-// Each refresh reads an object once for all pods, and immutable objects not at all.
+// TestReadsAreShared checks that a refresh reads an object once for all pods, and immutable objects not
+// at all.
 func TestReadsAreShared(t *testing.T) {
 	ctx := context.Background()
 	immutable := configMap("immutable", map[string]string{"a": "1"})
@@ -138,7 +160,7 @@ func TestReadsAreShared(t *testing.T) {
 	h := newFixture(t, configMap("conf", nil), immutable)
 	for i := range 20 {
 		pod := podWith(configMapVolume("conf", "conf"), configMapVolume("immutable", "immutable"))
-		pod.UID += podUID(i)
+		pod.UID += uidSuffix(i)
 		h.prepare(pod)
 	}
 	before := h.countGets()
@@ -181,11 +203,12 @@ func TestTokensAreRenewed(t *testing.T) {
 	now = now.Add(time.Hour)
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
-		t.Errorf("token without a response %q, want token-4", got)
+		t.Errorf("token while requests fail %q, want token-4", got)
 	}
 }
 
-// A reader that opens the version directory never reads files of two versions.
+// TestAtomicUpdate checks that a reader that opens the version directory never reads files of two
+// versions.
 func TestAtomicUpdate(t *testing.T) {
 	requireRoot(t)
 	dir := t.TempDir()
@@ -214,7 +237,7 @@ func TestAtomicUpdate(t *testing.T) {
 		default:
 		}
 		if !exists(dir, dataDirName) {
-			t.Error("no version directory exists")
+			t.Errorf("%s does not exist during an update, want it to exist", dataDirName)
 		}
 		v, err := os.OpenRoot(filepath.Join(dir, dataDirName))
 		if errors.Is(err, fs.ErrNotExist) { // removed after the link was read
@@ -246,7 +269,7 @@ func TestAtomicUpdate(t *testing.T) {
 	}
 }
 
-// The next write repairs the result of a killed agent.
+// TestWritePayloadRepairs checks that the next write repairs the result of a killed agent.
 func TestWritePayloadRepairs(t *testing.T) {
 	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
@@ -268,7 +291,7 @@ func TestWritePayloadRepairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := writePayload(dir, p, noFSGroup); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want no error", name, err)
 		}
 		if got := files(t, dir); !maps.Equal(got, map[string]string{"a": "1"}) {
 			t.Errorf("%s: files %v, want a", name, got)

@@ -37,7 +37,7 @@ func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) 
 }
 
 // bindSubPath bind-mounts a part of a volume to a directory outside of the volume and returns
-// it. Containers of the pod therefore cannot replace it by a link before the runtime mounts it.
+// it. Containers of the pod therefore cannot replace it with a link before the runtime mounts it.
 // Missing directories are created unless readOnly.
 //
 // index is the index of the mount in the container's spec. bindSubPath removes a previous mount of
@@ -83,7 +83,8 @@ func propagationFlags(mode *corev1.MountPropagationMode) uintptr {
 	return unix.MS_PRIVATE
 }
 
-// openBeneath opens a path that the kernel resolves within the volume.
+// openBeneath opens a path that the kernel resolves within the volume. It creates missing directories
+// unless readOnly is set.
 func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	root, err := unix.Open(volume, unix.O_PATH|unix.O_CLOEXEC, 0)

@@ -26,6 +26,7 @@ func (h *fixture) mountSubPath(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	return pod, mounts, err
 }
 
+// volumeDir returns the directory of the emptyDir of a pod.
 func (h *fixture) volumeDir(pod *corev1.Pod) string {
 	return filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
 }
@@ -91,8 +92,8 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	}
 }
 
-// While a pod repeatedly replaces a directory with a link to a directory of the node, a container never
-// gets the latter.
+// TestSubPathRace checks that a container never gets a directory of the node while its pod repeatedly
+// replaces a directory of the volume with a link to it.
 func TestSubPathRace(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()
@@ -165,7 +166,8 @@ func TestSubPathExpr(t *testing.T) {
 	}
 }
 
-// A restarted container gets a new mount. Missing subPaths of a ConfigMap are not created.
+// TestSubPathOfConfigMap checks that a repeated call replaces the mount, and that a missing subPath of a
+// ConfigMap is not created.
 func TestSubPathOfConfigMap(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
@@ -200,7 +202,7 @@ func TestMountOptions(t *testing.T) {
 	h.prepare(pod)
 	mounts, devices, err := h.Mounts(pod, c, nil)
 	if err != nil || len(mounts) != 2 || len(devices) != 0 {
-		t.Fatal(mounts, devices, err)
+		t.Fatalf("mounts %v, devices %v, %v, want two mounts and no device", mounts, devices, err)
 	}
 	if m := mounts[0]; m.ContainerPath != "/relative" || !m.Readonly || !m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_PRIVATE {
 		t.Errorf("mount of data %v, want /relative, recursively read-only and private", m)

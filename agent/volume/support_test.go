@@ -36,7 +36,7 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// newFixture requires root and removes all mounts when the test ends.
+// newFixture returns the volumes of a node. It requires root and removes all mounts when the test ends.
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	requireRoot(t)

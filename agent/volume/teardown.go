@@ -31,10 +31,14 @@ func (v *Volumes) Teardown(uid types.UID) error {
 		p.mu.Unlock()
 		p.setUpMu.Unlock()
 	}
-	for _, name := range []string{subPathsDir, "volumes"} {
-		if err := unmountAndRemove(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("volumes of pod %s: %w", uid, err)
-		}
+	if err := unmountAndRemove(filepath.Join(dir, subPathsDir)); err != nil {
+		return fmt.Errorf("volumes of pod %s: %w", uid, err)
+	}
+	if err := v.releaseImages(uid, dir); err != nil {
+		return fmt.Errorf("volumes of pod %s: %w", uid, err)
+	}
+	if err := unmountAndRemove(filepath.Join(dir, "volumes")); err != nil {
+		return fmt.Errorf("volumes of pod %s: %w", uid, err)
 	}
 	v.releaseProvisioned(uid)
 	v.mu.Lock()

@@ -13,7 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-func podUID(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
+// uidSuffix returns a suffix that makes the UID of a pod unique.
+func uidSuffix(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
 
 func TestTeardownRemovesAll(t *testing.T) {
 	h := newFixture(t, secret(), configMap("conf", map[string]string{"a": "1"}))
@@ -43,14 +44,15 @@ func TestTeardownRemovesAll(t *testing.T) {
 			}
 		}
 		uids, err := h.Pods()
-		points, mountError := mounts.At(h.root)
-		if len(uids)+len(points) != 0 || err != nil || mountError != nil {
-			t.Errorf("pods %v and mounts %v after Teardown (%v, %v), want none", uids, points, err, mountError)
+		points, mountErr := mounts.At(h.root)
+		if len(uids)+len(points) != 0 || err != nil || mountErr != nil {
+			t.Errorf("pods %v and mounts %v after Teardown (%v, %v), want none", uids, points, err, mountErr)
 		}
 	}
 }
 
-// Teardown unmounts mounts of other programs in a volume, but keeps their content and nested mounts.
+// TestTeardownKeepsOtherData checks that Teardown unmounts mounts of other programs in a volume, but
+// keeps their content and nested mounts.
 func TestTeardownKeepsOtherData(t *testing.T) {
 	h := newFixture(t)
 	source := t.TempDir()
@@ -85,7 +87,7 @@ func TestTeardownKeepsOtherData(t *testing.T) {
 	}
 }
 
-// A refresh in progress writes nothing after Teardown.
+// TestNothingIsWrittenAfterTeardown checks that a refresh in progress writes nothing after Teardown.
 func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"))

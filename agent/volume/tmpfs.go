@@ -39,7 +39,7 @@ func mountTmpfs(dir string, size int64, mode fs.FileMode, group int) error {
 	return nil
 }
 
-// unmount unmounts dir. A busy mount is detached.
+// unmount unmounts dir. A busy mount is detached. It succeeds if nothing is mounted there.
 func unmount(dir string) error {
 	err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW)
 	if errors.Is(err, unix.EBUSY) {

@@ -27,14 +27,15 @@ type tokenCache struct {
 	cached map[tokenSource]token
 }
 
+// token is a token of a service account.
 type token struct {
 	value string
 	// renew is a wall-clock time: the monotonic clock stops while the machine is suspended.
 	renew time.Time
 }
 
-// get returns the token of a source. It requests a new one after 80 % of the lifetime or 24
-// hours.
+// get returns the token of a source. It requests a new one after 80 % of the lifetime or 24 hours,
+// whichever is sooner.
 func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s tokenSource,
 	projection *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
 	t.mu.Lock()

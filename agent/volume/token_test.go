@@ -13,7 +13,8 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// The renewal time must not contain a monotonic clock reading, which stops during suspend.
+// TestTokenAgesDuringSuspend checks that the renewal time contains no reading of the monotonic clock,
+// which stops during suspend.
 func TestTokenAgesDuringSuspend(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	if !strings.Contains(now.String(), "m=+") {

@@ -20,14 +20,15 @@ type Usage struct {
 	Memory bool
 	// Claim is the name of the PersistentVolumeClaim, or "".
 	Claim string
-	// Limit is the capacity of a claim that the pod must not exceed; 0 if its file system enforces it,
-	// or if there is none.
+	// Limit is the capacity of a claim in bytes that the pod must not exceed; 0 if its file system
+	// enforces it, or if there is none.
 	Limit int64
-	// SizeLimit of an emptyDir, or 0.
+	// SizeLimit is the size limit of an emptyDir in bytes, or 0.
 	SizeLimit int64
-	// Bytes and Inodes in use.
+	// Bytes and Inodes are the numbers in use.
 	Bytes, Inodes int64
-	// Capacity, Available, TotalInodes and FreeInodes of the volume's file system.
+	// Capacity, Available (both in bytes), TotalInodes and FreeInodes are those of the volume's file
+	// system. If Limit is set, Capacity and Available are those of the claim.
 	Capacity, Available, TotalInodes, FreeInodes int64
 }
 
@@ -62,6 +63,7 @@ func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	return out, errors.Join(errs...)
 }
 
+// measureVolume returns the usage of a volume: of its files, or of its file system.
 func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 	u := Usage{Name: volume.Name, Memory: m.tmpfs, Claim: m.claim, Limit: m.limit, Local: m.claim == "" && !m.tmpfs}
 	if e := volume.EmptyDir; e != nil && e.SizeLimit != nil {

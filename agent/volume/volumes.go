@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // Options configures Volumes.
@@ -31,7 +33,9 @@ type Options struct {
 	DiskReserve func(capacity int64) int64
 	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, eventType, reason, message string)
-	Log   klog.Logger
+	// ImageMounts provides the content of image volumes. Optional: the runtime mounts images itself.
+	ImageMounts runtime.ImageMounts
+	Log         klog.Logger
 }
 
 // Volumes manages the volumes of all pods of a node. Methods may be called concurrently for
@@ -73,6 +77,8 @@ type mountedVolume struct {
 	measured   bool   // Usage measures it
 	tmpfs      bool   // on a tmpfs
 	claim      string // name of the claim
+	isImage    bool   // hostPath or image is set by MountImage
+	image      string // the image that the runtime mounts
 	limit      int64  // capacity of a claim that Usage must measure by file; 0: none
 }
 
@@ -95,11 +101,12 @@ func New(opts Options) (*Volumes, error) {
 
 // Error is an error about volumes with the reason and message of the kubelet's event.
 type Error struct {
-	Reason  string // FailedMount
+	Reason  string // always FailedMount
 	Message string
 	cause   error
 }
 
+// Error implements error.
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.cause }
@@ -191,13 +198,15 @@ func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, d
 		return mountedVolume{hostPath: s.HostPath.Path}, checkHostPath(s.HostPath.Path, s.HostPath.Type)
 	case s.PersistentVolumeClaim != nil || s.Ephemeral != nil:
 		return v.resolveClaim(ctx, b.pod, volume)
+	case s.Image != nil:
+		return mountedVolume{isImage: true, readOnly: true}, nil
 	}
 	files, ok, err := b.payload(ctx, volume)
 	if err != nil {
 		return mountedVolume{}, err
 	}
 	if !ok {
-		return mountedVolume{}, errors.New("unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
+		return mountedVolume{}, errors.New("unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, image, configMap, secret, downwardAPI or projected")
 	}
 	m := mountedVolume{hostPath: dir, readOnly: true, hasPayload: true, immutable: b.immutable, measured: true, tmpfs: usesTmpfs(volume)}
 	return m, p.writePayload(volume, m, files)

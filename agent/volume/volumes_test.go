@@ -59,7 +59,8 @@ func TestEmptyDirKeepsData(t *testing.T) {
 	}
 }
 
-// Without a size limit, a memory volume gets the pod's memory limit or the node's allocatable.
+// TestMemorySize checks that the size of a memory volume is the smallest of its size limit, the pod's
+// memory limit and the node's allocatable memory.
 func TestMemorySize(t *testing.T) {
 	h := newFixture(t)
 	for name, tc := range map[string]struct {
@@ -127,7 +128,7 @@ func TestHostPathTypes(t *testing.T) {
 func TestUnsupportedKinds(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(volume("nfs", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}))
-	want := `MountVolume.SetUp failed for volume "nfs" : unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected`
+	want := `MountVolume.SetUp failed for volume "nfs" : unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, image, configMap, secret, downwardAPI or projected`
 	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
@@ -138,7 +139,8 @@ func TestUnsupportedKinds(t *testing.T) {
 	}
 }
 
-// Volumes that no container mounts are not set up and cannot block the pod.
+// TestOnlyUsedVolumesAreSetUp checks that volumes that no container mounts are not set up and cannot
+// block the pod.
 func TestOnlyUsedVolumesAreSetUp(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(emptyDir("data"))

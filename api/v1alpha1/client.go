@@ -36,7 +36,7 @@ func NewClient(config *rest.Config) (*Client, error) {
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	r, err := rest.RESTClientFor(c)
 	if err != nil {
-		return nil, fmt.Errorf("creating client for %s: %w", GroupVersion, err)
+		return nil, fmt.Errorf("creating a client for %s: %w", GroupVersion, err)
 	}
 	return &Client{rest: r, parameter: runtime.NewParameterCodec(scheme)}, nil
 }

@@ -15,8 +15,8 @@ import (
 const (
 	HoldSupportNamespace = metav1.NamespaceSystem
 	HoldSupportLease     = "berth-scheduler"
-	// HoldSupportAnnotation holds the identity of the Lease holder at the time of writing and the scheduler names that
-	// it serves. The Lease may have another holder since.
+	// HoldSupportAnnotation contains the identity of the Lease holder at the time of writing and the scheduler names
+	// that it serves. The holder may have changed since.
 	HoldSupportAnnotation = "berth.dev/hold-support"
 	// formerHoldSupportAnnotation is the name of HoldSupportAnnotation in version 0.1.0. HoldSupport reads it, too.
 	formerHoldSupportAnnotation = "berth.dev/honours-holds"
@@ -41,8 +41,8 @@ func WithdrawHoldSupport(l *coordinationv1.Lease) {
 	delete(l.Annotations, formerHoldSupportAnnotation)
 }
 
-// HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, reason is
-// the reason.
+// HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, reason
+// states the cause.
 //
 // +k8s:openapi-gen=false
 func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, reason string) {

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Reading from the store slows down pod creation, so only objects that a recent write may have
-// changed are read there.
-func TestRelevantWritesMakeCacheStale(t *testing.T) {
+// TestDefaultClassChangeMakesCacheStale checks that only changes of the default class make the cache stale: reading
+// from the store slows down pod creation.
+func TestDefaultClassChangeMakesCacheStale(t *testing.T) {
 	plain, standard := classOf("plain", 1, false, corev1.PreemptNever), classOf("standard", 1, true, corev1.PreemptNever)
 	for name, tc := range map[string]struct {
 		op         admission.Operation
@@ -29,10 +29,10 @@ func TestRelevantWritesMakeCacheStale(t *testing.T) {
 	} {
 		plugin := initialize(t, newPriority())
 		if rejection := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); rejection != "" {
-			t.Errorf("%s: rejected: %s", name, rejection)
+			t.Errorf("%s: got rejection %q, want none", name, rejection)
 		}
 		if got := plugin.cache.stale(""); got != tc.stale {
-			t.Errorf("%s: the store is read: %v, want %v", name, got, tc.stale)
+			t.Errorf("%s: cache stale: got %v, want %v", name, got, tc.stale)
 		}
 	}
 }
@@ -41,12 +41,13 @@ func TestCacheIsStalePerNamespace(t *testing.T) {
 	limits := initialize(t, newLimitRanger())
 	admit(t, limits, create(corev1.Resource("limitranges"), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}}))
 	if !limits.cache.stale("ns") || limits.cache.stale("other") {
-		t.Errorf("after a write of a limit range, the store is read for its namespace: %v, for another namespace: %v, want true, false", limits.cache.stale("ns"), limits.cache.stale("other"))
+		t.Errorf("after a write of a LimitRange: got stale cache for its namespace: %v, for another namespace: %v; want true, false", limits.cache.stale("ns"), limits.cache.stale("other"))
 	}
 }
 
-// Plugins read an object from the store after a write that may affect the admission of pods.
-func TestRelevantWritesMakeCacheOfKindStale(t *testing.T) {
+// TestRelevantWritesMakeCacheStale checks which writes make which cache stale: those that may change the admission of
+// pods.
+func TestRelevantWritesMakeCacheStale(t *testing.T) {
 	classes, accounts, nodes := nodev1.Resource("runtimeclasses"), corev1.Resource("serviceaccounts"), corev1.Resource("nodes")
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Handler: "h"}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}}
@@ -55,7 +56,7 @@ func TestRelevantWritesMakeCacheOfKindStale(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		write admission.Attributes
-		stale string
+		stale string // kind whose cache is stale; empty for none
 	}{
 		"a runtime class is created": {request(admission.Create, classes, "", class, nil), ""},
 		"a runtime class is changed": {request(admission.Update, classes, "", class, class), "class"},
@@ -73,25 +74,25 @@ func TestRelevantWritesMakeCacheOfKindStale(t *testing.T) {
 		runtimeClass, serviceAccount, topologyLabels := initialize(t, newRuntimeClass()), initialize(t, newServiceAccount()), initialize(t, newPodTopologyLabels())
 		for _, plugin := range []admission.Interface{runtimeClass, serviceAccount, topologyLabels} {
 			if rejection := admit(t, plugin, tc.write); rejection != "" {
-				t.Errorf("%s: rejected: %s", name, rejection)
+				t.Errorf("%s: got rejection %q, want none", name, rejection)
 			}
 		}
 		for kind, stale := range map[string]bool{"class": runtimeClass.cache.stale(""), "account": serviceAccount.cache.stale("ns"), "node": topologyLabels.cache.stale("")} {
 			if stale != (kind == tc.stale) {
-				t.Errorf("%s: the %s is read from the store: %v, want %v", name, kind, stale, !stale)
+				t.Errorf("%s: %s cache stale: got %v, want %v", name, kind, stale, !stale)
 			}
 		}
 	}
 }
 
-// Plugins set defaults of pods on create and not on update.
+// TestPodsAreDefaultedOnCreateOnly checks that plugins do not set defaults of pods on update.
 func TestPodsAreDefaultedOnCreateOnly(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
 	for _, plugin := range []admission.Interface{initialize(t, newRuntimeClass(), node), initialize(t, newServiceAccount(), node), initialize(t, newPodTopologyLabels(), node)} {
 		updated := p.DeepCopy()
 		if rejection := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", updated, p)); rejection != "" || !equality.Semantic.DeepEqual(updated, p) {
-			t.Errorf("%T: rejection %q, pod %+v, want an unchanged pod", plugin, rejection, updated)
+			t.Errorf("%T: got rejection %q, pod %+v, want an unchanged pod", plugin, rejection, updated)
 		}
 	}
 }

@@ -60,9 +60,9 @@ func (p *signerAuthorization) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (p *signerAuthorization) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	r, ok1 := a.GetObject().(*certificatesv1.CertificateSigningRequest)
-	old, ok2 := a.GetOldObject().(*certificatesv1.CertificateSigningRequest)
-	if a.GetSubresource() != p.subresource || !ok1 || !ok2 || !p.applies(r, old) {
+	r, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
+	old, oldOK := a.GetOldObject().(*certificatesv1.CertificateSigningRequest)
+	if a.GetSubresource() != p.subresource || !ok || !oldOK || !p.applies(r, old) {
 		return nil
 	}
 	signer := old.Spec.SignerName

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// NodeTolerationSeconds are the default tolerationSeconds for not-ready and unreachable nodes, in
-// seconds.
+// NodeTolerationSeconds are the default tolerationSeconds for not-ready and unreachable nodes.
 type NodeTolerationSeconds struct{ NotReady, Unreachable int64 }
 
 // DefaultNodeTolerationSeconds returns the defaults of kube-apiserver, 300 s each.

@@ -15,28 +15,28 @@ func TestDefaultIngressClass(t *testing.T) {
 	}
 	noDefault := initialize(t, newDefaultIngressClass(), class("other", "false", 0))
 	twoDefaults := initialize(t, newDefaultIngressClass(), class("old", "true", time.Hour), class("new", "true", time.Minute), class("other", "false", 0))
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		plugin      *defaultIngressClass
 		className   *string
 		annotations map[string]string
 		want        string
 	}{
-		"no default":    {noDefault, nil, nil, ""},
-		"newest":        {twoDefaults, nil, nil, "new"},
-		"in field":      {twoDefaults, ptr("other"), nil, "other"},
-		"in annotation": {twoDefaults, nil, map[string]string{legacyIngressClass: "x"}, ""},
+		"no default":          {noDefault, nil, nil, ""},
+		"newest default":      {twoDefaults, nil, nil, "new"},
+		"class in field":      {twoDefaults, ptr("other"), nil, "other"},
+		"class in annotation": {twoDefaults, nil, map[string]string{legacyIngressClass: "x"}, ""},
 	} {
-		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns", Annotations: c.annotations}}
-		ingress.Spec.IngressClassName = c.className
-		if rejection := admit(t, c.plugin, create(networkingv1.Resource("ingresses"), ingress)); rejection != "" {
-			t.Errorf("%s: rejected: %s", name, rejection)
+		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns", Annotations: tc.annotations}}
+		ingress.Spec.IngressClassName = tc.className
+		if rejection := admit(t, tc.plugin, create(networkingv1.Resource("ingresses"), ingress)); rejection != "" {
+			t.Errorf("%s: got rejection %q, want none", name, rejection)
 		}
 		got := ""
 		if ingress.Spec.IngressClassName != nil {
 			got = *ingress.Spec.IngressClassName
 		}
-		if got != c.want {
-			t.Errorf("%s: class %q, want %q", name, got, c.want)
+		if got != tc.want {
+			t.Errorf("%s: got class %q, want %q", name, got, tc.want)
 		}
 	}
 	// A class that was just created counts although the cache does not have it yet.
@@ -45,11 +45,11 @@ func TestDefaultIngressClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rejection := admit(t, noDefault, create(networkingv1.Resource("ingressclasses"), created)); rejection != "" {
-		t.Errorf("create of a class: rejected: %s", rejection)
+		t.Errorf("create of a class: got rejection %q, want none", rejection)
 	}
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns"}}
 	admit(t, noDefault, create(networkingv1.Resource("ingresses"), ingress))
 	if c := ingress.Spec.IngressClassName; c == nil || *c != "created" {
-		t.Errorf("class %v, want created", c)
+		t.Errorf("got class %v, want created", c)
 	}
 }

@@ -59,7 +59,7 @@ func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admis
 	return nil
 }
 
-// Validate rejects pods and claims that violate a LimitRange.
+// Validate rejects pods and claims that violate a LimitRange, and records writes of LimitRanges.
 func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, corev1.Resource("limitranges")) {
 		l.cache.recordWrite(a.GetNamespace())
@@ -87,8 +87,8 @@ func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ ad
 	return nil
 }
 
-// supportsAttributes reports whether LimitRanges apply to a request: requests and limits change
-// only on create and resize.
+// supportsAttributes reports whether LimitRanges apply to a request. The requests and limits of a pod
+// change only on create and resize, those of a claim on any update.
 func supportsAttributes(a admission.Attributes) bool {
 	if a.GetOperation() == admission.Delete {
 		return false
@@ -142,10 +142,10 @@ func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 		}
 	}
 	var notes []string
-	fill := func(c *corev1.Container, kind string) {
+	fill := func(c *corev1.Container, containerType string) {
 		note := func(names []string, field string) {
 			if len(names) > 0 {
-				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), field, kind, c.Name))
+				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), field, containerType, c.Name))
 			}
 		}
 		note(setMissingResources(&c.Resources.Requests, requests), "request")

@@ -20,7 +20,7 @@ func TestOrderHasEveryPlugin(t *testing.T) {
 	slices.Sort(registered)
 	slices.Sort(order)
 	if !slices.Equal(registered, order) {
-		t.Errorf("registered plugins are %v, want those of Order %v", registered, order)
+		t.Errorf("got registered plugins %v, want those of Order %v", registered, order)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestNewNodesAreTainted(t *testing.T) {
 			}
 		}
 		if count != 1 {
-			t.Errorf("%s: taints %v, want one not-ready taint with NoSchedule", name, node.Spec.Taints)
+			t.Errorf("%s: got taints %v, want one not-ready taint with NoSchedule", name, node.Spec.Taints)
 		}
 	}
 }
@@ -49,19 +49,19 @@ func TestDefaultTolerationsAreAdded(t *testing.T) {
 		existing []corev1.Toleration
 		added    int
 	}{
-		"none":         {added: 2},
-		"everything":   {existing: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
-		"one of two":   {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}, added: 1},
-		"other effect": {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
+		"no toleration":             {added: 2},
+		"toleration of every taint": {existing: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+		"toleration of one taint":   {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}, added: 1},
+		"other effect":              {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
 	} {
 		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.existing) })
 		admit(t, newDefaultTolerations(NodeTolerationSeconds{NotReady: 7, Unreachable: 9}), create(corev1.Resource("pods"), pod))
 		if got := len(pod.Spec.Tolerations) - len(tc.existing); got != tc.added {
-			t.Errorf("%s: %d tolerations added, want %d", name, got, tc.added)
+			t.Errorf("%s: got %d new tolerations, want %d", name, got, tc.added)
 		}
 		for _, added := range pod.Spec.Tolerations[len(tc.existing):] {
 			if want := map[string]int64{corev1.TaintNodeNotReady: 7, corev1.TaintNodeUnreachable: 9}[added.Key]; *added.TolerationSeconds != want {
-				t.Errorf("%s: toleration of %s for %d s, want %d s", name, added.Key, *added.TolerationSeconds, want)
+				t.Errorf("%s: toleration of %s: got %d s, want %d s", name, added.Key, *added.TolerationSeconds, want)
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func TestBindingGetsTopologyLabels(t *testing.T) {
 	for target, want := range map[string]string{"n": "z", "missing": "", "No_Name": ""} {
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Target: corev1.ObjectReference{Kind: "Node", Name: target}}
 		if rejection := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); rejection != "" {
-			t.Errorf("binding to %s: rejected: %s", target, rejection)
+			t.Errorf("binding to %s: got rejection %q, want none", target, rejection)
 		}
 		if got := binding.Labels[corev1.LabelTopologyZone]; got != want || binding.Labels[corev1.LabelHostname] != "" {
-			t.Errorf("binding to %s: labels %v, want zone %q", target, binding.Labels, want)
+			t.Errorf("binding to %s: got labels %v, want zone %q", target, binding.Labels, want)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestStoragePluginsApplyToClaims(t *testing.T) {
 	admit(t, initialize(t, newDefaultStorageClass(), class, fixed), create(claims, claim))
 	admit(t, newStorageObjectInUseProtection(), create(claims, claim))
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != "s" || !slices.Equal(claim.Finalizers, []string{claimProtection}) {
-		t.Errorf("claim has class %v, finalizers %v, want the default class and the protection finalizer", claim.Spec.StorageClassName, claim.Finalizers)
+		t.Errorf("got class %v, finalizers %v, want the default class and the protection finalizer", claim.Spec.StorageClassName, claim.Finalizers)
 	}
 	for name, want := range map[string]string{"s": "", "fixed": "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"} {
 		old := claim.DeepCopy()
@@ -97,7 +97,7 @@ func TestStoragePluginsApplyToClaims(t *testing.T) {
 		updated := old.DeepCopy()
 		updated.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
 		if got := admit(t, initialize(t, newPersistentVolumeClaimResize(), class, fixed), request(admission.Update, claims, "", updated, old)); got != want {
-			t.Errorf("expansion of a claim of class %s: rejection %q, want %q", name, got, want)
+			t.Errorf("expansion of a claim of class %s: got rejection %q, want %q", name, got, want)
 		}
 	}
 }
@@ -107,24 +107,24 @@ func TestServiceAccountIsSetInPods(t *testing.T) {
 	plugin := initialize(t, newServiceAccount(), account)
 	pod := podOf(nil)
 	if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != "" {
-		t.Fatalf("rejected: %s", got)
+		t.Fatalf("got rejection %q, want none", got)
 	}
 	if pod.Spec.ServiceAccountName != "default" || len(pod.Spec.ImagePullSecrets) != 1 || len(pod.Spec.Volumes) != 1 ||
 		!strings.HasPrefix(pod.Spec.Volumes[0].Name, tokenVolumePrefix) || pod.Spec.Containers[0].VolumeMounts[0].MountPath != tokenPath {
-		t.Errorf("pod %+v, want the default account, its pull secret and its token", pod.Spec)
+		t.Errorf("got pod %+v, want the default account, its pull secret and its token", pod.Spec)
 	}
 	noToken := podOf(func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = ptr(false) })
 	admit(t, plugin, create(corev1.Resource("pods"), noToken))
 	if len(noToken.Spec.Volumes) != 0 {
-		t.Errorf("volumes of a pod without a token: %+v, want none", noToken.Spec.Volumes)
+		t.Errorf("volumes of a pod without a token: got %+v, want none", noToken.Spec.Volumes)
 	}
 	unknown := podOf(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "none" })
 	if got, want := admit(t, plugin, create(corev1.Resource("pods"), unknown)), `error looking up service account ns/none: serviceaccounts "none" not found`; got != want {
-		t.Errorf("unknown account: rejection %q, want %q", got, want)
+		t.Errorf("unknown account: got rejection %q, want %q", got, want)
 	}
 	mirror := podOf(func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} })
 	if got := admit(t, plugin, create(corev1.Resource("pods"), mirror)); got != "" || mirror.Spec.ServiceAccountName != "" {
-		t.Errorf("mirror pod: rejection %q, account %q, want neither", got, mirror.Spec.ServiceAccountName)
+		t.Errorf("mirror pod: got rejection %q, account %q, want neither", got, mirror.Spec.ServiceAccountName)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestRuntimeClassIsAppliedToPods(t *testing.T) {
 	}{
 		"class":         {pod: func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr("vm") }},
 		"no class":      {},
-		"unknown":       {pod: func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr("x") }, want: `pod rejected: RuntimeClass "x" not found`},
+		"unknown class": {pod: func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr("x") }, want: `pod rejected: RuntimeClass "x" not found`},
 		"overhead only": {pod: func(p *corev1.Pod) { p.Spec.Overhead = overhead }, want: "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"},
 		"conflicting node selector": {pod: func(p *corev1.Pod) {
 			p.Spec.RuntimeClassName, p.Spec.NodeSelector = ptr("vm"), map[string]string{"vm": "no"}
@@ -148,10 +148,10 @@ func TestRuntimeClassIsAppliedToPods(t *testing.T) {
 	} {
 		pod := podOf(tc.pod)
 		if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != tc.want {
-			t.Errorf("%s: rejection %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got rejection %q, want %q", name, got, tc.want)
 		}
 		if name == "class" && (pod.Spec.Overhead == nil || pod.Spec.NodeSelector["vm"] != "yes" || len(pod.Spec.Tolerations) != 1) {
-			t.Errorf("%s: pod %+v, want overhead, node selector and toleration of the class", name, pod.Spec)
+			t.Errorf("%s: got pod %+v, want overhead, node selector and toleration of the class", name, pod.Spec)
 		}
 	}
 }

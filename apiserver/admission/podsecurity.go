@@ -75,7 +75,7 @@ func newPodSecurity(config io.Reader) (admission.Interface, error) {
 	return p, nil
 }
 
-// podSecurityMetrics counts evaluations of all API servers of this process.
+// podSecurityMetrics returns the recorder of evaluations, which all API servers of this process share.
 var podSecurityMetrics = sync.OnceValue(func() *metrics.PrometheusRecorder {
 	recorder := metrics.NewPrometheusRecorder(podSecurityVersion)
 	recorder.MustRegister(legacyregistry.MustRegister)

@@ -26,7 +26,8 @@ func (a annotatedRequest) AddAnnotation(key, value string) error {
 
 func (a annotatedRequest) GetUserInfo() user.Info { return a.user }
 
-// newTestPodSecurity returns the plugin with the given configuration file. The default is no file.
+// newTestPodSecurity returns the plugin with a configuration file, or without one if config is empty, and namespaces
+// with different labels.
 func newTestPodSecurity(t *testing.T, config string) admission.Interface {
 	t.Helper()
 	var reader io.Reader
@@ -77,13 +78,13 @@ func TestPodSecurityLevels(t *testing.T) {
 		request := annotatedRequest{create(corev1.Resource("pods"), pod), &user.DefaultInfo{Name: tc.user}, map[string]string{}}
 		got := admit(t, newTestPodSecurity(t, tc.config), request)
 		if (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
-			t.Errorf("%s: rejection %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got rejection %q, want %q", name, got, tc.want)
 		}
 		if tc.annotations == nil {
 			tc.annotations = map[string]string{"pod-security.kubernetes.io/enforce-policy": "privileged:latest"}
 		}
 		if !maps.Equal(request.annotations, tc.annotations) {
-			t.Errorf("%s: audit annotations %v, want %v", name, request.annotations, tc.annotations)
+			t.Errorf("%s: got audit annotations %v, want %v", name, request.annotations, tc.annotations)
 		}
 	}
 }
@@ -94,7 +95,7 @@ func TestInvalidPodSecurityConfigurationIsRejected(t *testing.T) {
 		"apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\ndefaults: {enforce: strict}": "must be one of privileged, baseline, restricted",
 	} {
 		if _, err := newPodSecurity(strings.NewReader(config)); err == nil || !strings.Contains(err.Error(), "PodSecurityConfiguration: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error that contains %q", config, err, want)
+			t.Errorf("%s: got %v, want an error that contains %q", config, err, want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	// workers is the number of APIServices that are written concurrently.
 	workers = 5
 	// syncInterval is how often Run checks whether all APIServices exist.
 	syncInterval = 10 * time.Millisecond
@@ -30,7 +31,7 @@ type Registrar struct {
 	register autoregister.AutoAPIServiceRegistration
 	run      func(workers int, stop <-chan struct{})
 	local    []*apiregistrationv1.APIService
-	custom   *groupController
+	custom   *crdRegistrationController
 }
 
 // NewRegistrar returns a Registrar for the built-in versions, in order of preference, and for the
@@ -42,7 +43,7 @@ func NewRegistrar(config *rest.Config, services informers.APIServiceInformer, de
 	}
 	controller := autoregister.NewAutoRegisterController(services, client)
 	r := &Registrar{services: services.Lister(), synced: services.Informer().HasSynced, register: controller, run: controller.Run, local: localServices(versions)}
-	r.custom, err = newGroupController(controller, definitions, versions)
+	r.custom, err = newCRDRegistrationController(controller, definitions, versions)
 	return r, err
 }
 

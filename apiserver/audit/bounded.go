@@ -19,8 +19,8 @@ const (
 	maxPending = 1000
 )
 
-// dropped counts the events that a blocked backend did not accept.
-var dropped = sync.OnceValue(func() *metrics.Counter {
+// droppedEvents returns the counter of events that a blocked backend did not accept in time.
+var droppedEvents = sync.OnceValue(func() *metrics.Counter {
 	c := metrics.NewCounter(&metrics.CounterOpts{
 		Name: "berth_audit_events_dropped_total", Help: "Audit events that were not written in time because a backend was blocked.", StabilityLevel: metrics.ALPHA,
 	})
@@ -36,7 +36,7 @@ type boundedBackend struct {
 	pending chan struct{}
 
 	mu      sync.Mutex
-	blocked int // calls that took longer than maxDelay and have not ended
+	blocked int // calls that did not return in time and have not ended
 }
 
 func newBoundedBackend(b audit.Backend, strict bool) *boundedBackend {
@@ -76,7 +76,7 @@ func (b *boundedBackend) ProcessEvents(events ...*auditinternal.Event) bool {
 		<-done
 		b.addBlocked(-1)
 	}()
-	return b.drop(len(events), fmt.Sprintf("the backend took longer than %v", maxDelay))
+	return b.drop(len(events), fmt.Sprintf("the backend did not return within %v", delay))
 }
 
 func (b *boundedBackend) isBlocked() bool {
@@ -93,7 +93,7 @@ func (b *boundedBackend) addBlocked(n int) {
 
 // drop counts n events that may be lost, and returns the result of ProcessEvents.
 func (b *boundedBackend) drop(n int, reason string) bool {
-	dropped().Add(float64(n))
+	droppedEvents().Add(float64(n))
 	klog.V(1).InfoS("Audit events may be lost", "backend", b.String(), "events", n, "reason", reason)
 	return !b.strict
 }

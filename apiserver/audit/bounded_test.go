@@ -28,8 +28,8 @@ func (g gate) ProcessEvents(events ...*auditinternal.Event) bool {
 
 func (gate) String() string { return "gate" }
 
-// A blocked backend delays the first request by maxDelay and later requests not at all. It gets all
-// events once it continues.
+// TestBlockedBackendDelaysOneRequest checks that a blocked backend delays the first request by maxDelay, and later
+// requests not at all. Once it continues, it gets all events.
 func TestBlockedBackendDelaysOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate{open: make(chan struct{}), events: make(chan *auditinternal.Event, 10)}
@@ -37,23 +37,23 @@ func TestBlockedBackendDelaysOneRequest(t *testing.T) {
 		start := time.Now()
 		for i := range 3 {
 			if !b.ProcessEvents(&auditinternal.Event{}) {
-				t.Errorf("request %d fails outside of strict mode", i)
+				t.Errorf("request %d outside of strict mode: got a failure, want none", i)
 			}
 			if got := time.Since(start); got != maxDelay {
-				t.Errorf("request %d ends after %v, want %v", i, got, maxDelay)
+				t.Errorf("duration of request %d: got %v, want %v", i, got, maxDelay)
 			}
 		}
 		if newBoundedBackend(g, true).ProcessEvents(&auditinternal.Event{}) {
-			t.Error("in strict mode, a request whose event is not written must fail")
+			t.Error("request in strict mode: got no failure although its event is not written, want one")
 		}
 		close(g.open)
 		synctest.Wait()
 		if len(g.events) != 4 || b.isBlocked() {
-			t.Errorf("%d events after the backend continued, want 4; blocked: %t", len(g.events), b.isBlocked())
+			t.Errorf("after the backend continued: got %d events, blocked %t, want 4 and false", len(g.events), b.isBlocked())
 		}
 		start = time.Now()
 		if b.ProcessEvents(&auditinternal.Event{}); time.Since(start) != 0 {
-			t.Errorf("a request takes %v after the backend continued, want 0 s", time.Since(start))
+			t.Errorf("duration of a request after the backend continued: got %v, want 0 s", time.Since(start))
 		}
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// buildAuthenticator builds the authenticator chain: client certificate, bearer token, and
-// anonymous if the request has no credentials.
+// buildAuthenticator builds the authenticator chain: client certificate, bearer token, token of a WebSocket
+// request, and anonymous if the request has no credentials.
 func (s *Security) buildAuthenticator() error {
 	o := &s.options
 	var err error

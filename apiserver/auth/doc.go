@@ -27,5 +27,5 @@
 //
 // Invariants: an invalid credential is rejected with 401 and never treated as anonymous. The
 // anonymous user may read health and version only, unless a binding grants more. Until the roles
-// have synced, only system:masters is authorized.
+// have synced, only system:masters is authorized, except for health and version.
 package auth

@@ -148,7 +148,8 @@ func (s *Security) DiscoveryHandlers(address string) (map[string]http.Handler, e
 	return s.issuer.DiscoveryHandlers(address)
 }
 
-// Bootstrap creates the built-in roles and waits until the RBAC and node authorizers have synced.
+// Bootstrap creates the built-in roles, publishes the ConfigMap for delegated authentication, and waits until the RBAC
+// and node authorizers have synced.
 func (s *Security) Bootstrap(ctx context.Context) error {
 	if err := rbac.Bootstrap(ctx, s.options.Client); err != nil {
 		return err

@@ -163,7 +163,7 @@ func TestCredentialsAreAuthenticated(t *testing.T) {
 		"certificate takes precedence over token": {token: "guess", cert: certificate(t, s.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
 	} {
 		if got := s.authenticate(t, tc.token, tc.cert); got != tc.want {
-			t.Errorf("%s: authenticated as %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got authenticated as %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -172,14 +172,14 @@ func TestTokenOfDeletedServiceAccountIsRejected(t *testing.T) {
 	s := newTestServer(t)
 	token := s.token(t)
 	if got := s.authenticate(t, token, nil); got == "401" {
-		t.Fatal("a new token is rejected")
+		t.Fatalf("new token: got %s, want the service account", got)
 	}
 	if err := s.client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); s.authenticate(t, token, nil) != "401"; {
 		if time.Now().After(deadline) {
-			t.Fatal("the token is valid 10 s after its account was deleted")
+			t.Fatal("token of a deleted account: still accepted after 10 s, want 401")
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestHealthIsPublicBeforeRolesSync(t *testing.T) {
 	} {
 		got, _, _ := security.Authorizer.Authorize(t.Context(), authorizer.AttributesRecord{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Verb: "get", Path: path})
 		if got != want {
-			t.Errorf("%s: decision %v, want %v", path, got, want)
+			t.Errorf("%s: got decision %v, want %v", path, got, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// testCluster is a complete server over TLS with clients of different users.
+// testCluster is an API server with TLS, and the client of an administrator.
 type testCluster struct {
 	*testing.T
 	server *apiserver.Server
@@ -49,7 +49,7 @@ func newTestCluster(t *testing.T) *testCluster {
 	select {
 	case <-server.Ready():
 	case <-time.After(time.Minute):
-		t.Fatal("the server is not ready after a minute")
+		t.Fatal("got no ready server within a minute, want one")
 	}
 	c := &testCluster{T: t, server: server}
 	c.admin = c.client(&rest.Config{}, pki.Admin())
@@ -91,9 +91,9 @@ func (c *testCluster) checkStatus(request string, err error, code int32, text st
 	status, _ := err.(apierrors.APIStatus)
 	switch {
 	case code == 0 && err != nil:
-		c.Errorf("%s: %v, want success", request, err)
+		c.Errorf("%s: got %v, want success", request, err)
 	case code != 0 && (status == nil || status.Status().Code != code || !strings.Contains(err.Error(), text)):
-		c.Errorf("%s: %v, want %d with %q", request, err, code, text)
+		c.Errorf("%s: got %v, want %d with %q", request, err, code, text)
 	}
 }
 
@@ -101,7 +101,7 @@ func (c *testCluster) checkStatus(request string, err error, code int32, text st
 func (c *testCluster) eventually(condition string, ok func() bool) {
 	c.Helper()
 	if err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ok(), nil }); err != nil {
-		c.Fatalf("not true after a minute: %s", condition)
+		c.Fatalf("got no success within a minute, want: %s", condition)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestRBACOverHTTPS(t *testing.T) {
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"}}
 	rules := must[*authorizationv1.SelfSubjectRulesReview](t)(ann.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{}))
 	if n := len(rules.Status.ResourceRules); n < 20 {
-		t.Errorf("ann has %d resource rules, want those of admin", n)
+		t.Errorf("got %d resource rules of ann, want at least 20 of ClusterRole admin", n)
 	}
 }
 
@@ -151,13 +151,13 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 		return c.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	}
 	if got := must[*authenticationv1.SelfSubjectReview](t)(whoAmI(web)).Status.UserInfo.Username; got != "system:serviceaccount:default:web" {
-		t.Errorf("the token authenticates %q, want system:serviceaccount:default:web", got)
+		t.Errorf("user of the token: got %q, want system:serviceaccount:default:web", got)
 	}
 	_, err := whoAmI(c.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
 	c.checkStatus("request with a forged token", err, 401, "Unauthorized")
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{"vault"}}}
 	if s := must[*authenticationv1.TokenReview](t)(c.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
-		t.Error("the token is valid for another audience")
+		t.Error("review for another audience: got authenticated, want not authenticated")
 	}
 	if err := accounts.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestNodeCredentialsOverHTTPS(t *testing.T) {
 	c.checkStatus("list of all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
 	pods, err := node.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=node-a"})
 	if err != nil || len(pods.Items) != 1 {
-		t.Errorf("pods of the node: %v, %v, want 1", pods, err)
+		t.Errorf("pods of the node: got %v and error %v, want 1 pod", pods, err)
 	}
 	_, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-b"}}, metav1.CreateOptions{})
 	c.checkStatus("registration of another node", err, 403, `node "node-a" is not allowed to modify node "node-b"`)

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// HTTPS accepts any serving certificate. It returns the response of an unhealthy component, and an
-// error if the connection is closed.
+// TestHTTPSReportsUnhealthyComponents checks that HTTPS accepts any serving certificate, and returns the response of an
+// unhealthy component and the error of a closed connection.
 func TestHTTPSReportsUnhealthyComponents(t *testing.T) {
 	serve := func(status int, text string) *httptest.Server {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/healthz" {
-				t.Errorf("path %q, want /healthz", r.URL.Path)
+				t.Errorf("got path %q, want /healthz", r.URL.Path)
 			}
 			http.Error(w, text, status)
 		}))
@@ -22,10 +22,10 @@ func TestHTTPSReportsUnhealthyComponents(t *testing.T) {
 	}
 	address := func(s *httptest.Server) string { return s.Listener.Addr().String() }
 	if err := HTTPS(address(serve(http.StatusOK, "ok")))(t.Context()); err != nil {
-		t.Errorf("healthy component: %v, want no error", err)
+		t.Errorf("healthy component: got %v, want no error", err)
 	}
 	if err := HTTPS(address(serve(http.StatusServiceUnavailable, "stuck")))(t.Context()); err == nil || err.Error() != "HTTP status 503: stuck" {
-		t.Errorf("unhealthy component: %v, want HTTP status 503: stuck", err)
+		t.Errorf("unhealthy component: got %v, want HTTP status 503: stuck", err)
 	}
 	closing, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,6 +42,6 @@ func TestHTTPSReportsUnhealthyComponents(t *testing.T) {
 		}
 	}()
 	if err := HTTPS(closing.Addr().String())(t.Context()); err == nil {
-		t.Error("a component that closes connections is reported as healthy")
+		t.Error("component that closes connections: got no error, want one")
 	}
 }

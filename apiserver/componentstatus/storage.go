@@ -57,7 +57,7 @@ func (s storage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 	if !ok {
 		return nil, apierrors.NewNotFound(resource, name)
 	}
-	return run(ctx, name, check), nil
+	return runCheck(ctx, name, check), nil
 }
 
 // List checks the selected components concurrently.
@@ -70,7 +70,7 @@ func (s storage) List(ctx context.Context, options *internalversion.ListOptions)
 	var wg sync.WaitGroup
 	for i, name := range names {
 		check, _ := s.checks.get(name)
-		wg.Go(func() { list.Items[i] = *run(ctx, name, check) })
+		wg.Go(func() { list.Items[i] = *runCheck(ctx, name, check) })
 	}
 	wg.Wait()
 	return list, nil
@@ -98,8 +98,8 @@ func selectNames(names []string, options *internalversion.ListOptions) ([]string
 	}), nil
 }
 
-// run returns the status of a component. The message of an unhealthy component is the error, as in Kubernetes.
-func run(ctx context.Context, name string, check Check) *corev1.ComponentStatus {
+// runCheck returns the status of a component. The message of an unhealthy component is the error, as in Kubernetes.
+func runCheck(ctx context.Context, name string, check Check) *corev1.ComponentStatus {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	condition := corev1.ComponentCondition{Type: corev1.ComponentHealthy, Status: corev1.ConditionTrue, Message: "ok"}

@@ -20,7 +20,7 @@ const (
 func berthFlowSchemas() []*flowcontrolv1.FlowSchema {
 	byUser := bootstrap.SuggestedFlowSchemaSystemNodes.Spec.DistinguisherMethod
 	all := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, ClusterScope: true, Namespaces: []string{"*"}}
-	status := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{corev1.GroupName}, Resources: []string{"nodes", "nodes/status"}, ClusterScope: true, Namespaces: []string{"*"}}
+	nodes := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{corev1.GroupName}, Resources: []string{"nodes", "nodes/status"}, ClusterScope: true, Namespaces: []string{"*"}}
 	leases := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Namespaces: []string{"*"}}
 	level := func(template *flowcontrolv1.FlowSchema) string { return template.Spec.PriorityLevelConfiguration.Name }
 	schema := func(name string, template *flowcontrolv1.FlowSchema, users []string, rules ...flowcontrolv1.ResourcePolicyRule) *flowcontrolv1.FlowSchema {
@@ -35,7 +35,7 @@ func berthFlowSchemas() []*flowcontrolv1.FlowSchema {
 		}
 	}
 	return []*flowcontrolv1.FlowSchema{
-		schema("berth-node-high", bootstrap.SuggestedFlowSchemaSystemNodeHigh, []string{simulatedNodes}, status, leases),
+		schema("berth-node-high", bootstrap.SuggestedFlowSchemaSystemNodeHigh, []string{simulatedNodes}, nodes, leases),
 		schema("berth-nodes", bootstrap.SuggestedFlowSchemaSystemNodes, []string{simulatedNodes}, all),
 		schema("berth-controllers", bootstrap.SuggestedFlowSchemaKubeControllerManager, []string{descheduler, localDirectory}, all),
 	}

@@ -20,13 +20,14 @@ import (
 const (
 	// bodyTimeout is the time in which a client must send the body of a request.
 	bodyTimeout = 30 * time.Second
-	// maxBytesPerUser and maxBytes limit the bodies of unfinished requests in memory.
+	// maxBytesPerUser and maxBytes limit the bytes in memory of the bodies of unfinished requests, of a
+	// user and of all users.
 	maxBytesPerUser, maxBytes = 32 << 20, 256 << 20
 	// chunkSize is how many bytes are read between two checks of the limits.
 	chunkSize = 64 << 10
 )
 
-// errTooManyBytes means that the bodies of a user's unfinished requests exceed the limit.
+// errTooManyBytes means that the bodies of unfinished requests, of a user or of all users, exceed the limit.
 var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
 
 // withBody reads the body of a request before the handler runs. limit is the maximum size; the
@@ -60,7 +61,7 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 	})
 }
 
-// readBody reads at most one byte more than limit.
+// readBody reads at most one byte more than limit, or everything if limit is not positive, and charges the bytes.
 func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, error) {
 	if limit <= 0 {
 		limit = 1 << 62

@@ -40,12 +40,12 @@ func TestWithBodyReadsBody(t *testing.T) {
 		code int
 		want string
 	}{
-		"whole":     {strings.NewReader("0123456789"), http.StatusOK, "0123456789"},
-		"too large": {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler returns 413
-		"broken":    {io.MultiReader(strings.NewReader("01"), errorReader{}), http.StatusBadRequest, ""},
+		"complete":   {strings.NewReader("0123456789"), http.StatusOK, "0123456789"},
+		"too large":  {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler returns 413
+		"read error": {io.MultiReader(strings.NewReader("01"), errorReader{}), http.StatusBadRequest, ""},
 	} {
 		if code, got := serveBody(t, newBodyBudget(100, 100), "a", tc.body); code != tc.code || got != tc.want {
-			t.Errorf("%s: status %d, body %q, want %d, %q", name, code, got, tc.code, tc.want)
+			t.Errorf("%s: got status %d, body %q, want %d, %q", name, code, got, tc.code, tc.want)
 		}
 	}
 }
@@ -54,25 +54,25 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
-// The bodies of one user's unfinished requests are limited. Other users are not affected until the
-// total is reached.
+// TestBodyBudgetLimitsUsersAndTotal checks that the bodies of one user's unfinished requests are limited, and that
+// other users are not affected until the total is reached.
 func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
 	budget := newBodyBudget(12, 20)
 	chargeA := budget.open("a")
 	chargeA.add(8)
 	for name, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
 		if code, _ := serveBody(t, budget, name, bytes.NewReader(make([]byte, 8))); code != want {
-			t.Errorf("8 more bytes of user %s: status %d, want %d", name, code, want)
+			t.Errorf("8 more bytes of user %s: got status %d, want %d", name, code, want)
 		}
 	}
 	chargeB := budget.open("b")
 	chargeB.add(8)
 	if code, _ := serveBody(t, budget, "c", bytes.NewReader(make([]byte, 8))); code != http.StatusTooManyRequests {
-		t.Errorf("8 bytes beyond the total: status %d, want 429", code)
+		t.Errorf("8 bytes beyond the total: got status %d, want 429", code)
 	}
 	chargeA.close()
 	chargeB.close()
 	if budget.sum != 0 || len(budget.users) != 0 {
-		t.Errorf("after all requests: %d bytes, users %v, want none", budget.sum, budget.users)
+		t.Errorf("after all requests: got %d bytes, users %v, want none", budget.sum, budget.users)
 	}
 }

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// syncInterval is how often the configuration is compared.
+	// syncInterval is the time between two calls of Bootstrap.
 	syncInterval = time.Minute
 	// bootstrapWorkers is the number of concurrent writes. Sequential writes would delay the start by
 	// about twenty disk syncs.
 	bootstrapWorkers = 8
 )
 
-// Run maintains the configuration until ctx is done.
+// Run calls Bootstrap every minute until ctx is done.
 func Run(ctx context.Context, client kubernetes.Interface) {
 	tick := time.NewTicker(syncInterval)
 	defer tick.Stop()
@@ -40,11 +40,11 @@ func Run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// Bootstrap creates missing objects of the configuration, updates those that are still updated
-// automatically, and deletes those that an earlier release created.
+// Bootstrap creates missing priority levels and flow schemas of Kubernetes and Berth. It updates those that are still
+// updated automatically, and deletes those that an earlier release created.
 func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	levels := client.FlowcontrolV1().PriorityLevelConfigurations()
-	desiredLevels := map[string]configObject[*flowcontrolv1.PriorityLevelConfiguration]{}
+	desiredLevels := map[string]desiredObject[*flowcontrolv1.PriorityLevelConfiguration]{}
 	addAll(desiredLevels, true, bootstrap.MandatoryPriorityLevelConfigurations...)
 	addAll(desiredLevels, false, bootstrap.SuggestedPriorityLevelConfigurations...)
 	currentLevels, err := levels.List(ctx, metav1.ListOptions{})
@@ -61,7 +61,7 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 		return equal
 	})
 	schemas := client.FlowcontrolV1().FlowSchemas()
-	desiredSchemas := map[string]configObject[*flowcontrolv1.FlowSchema]{}
+	desiredSchemas := map[string]desiredObject[*flowcontrolv1.FlowSchema]{}
 	addAll(desiredSchemas, true, bootstrap.MandatoryFlowSchemas...)
 	addAll(desiredSchemas, false, append(berthFlowSchemas(), bootstrap.SuggestedFlowSchemas...)...)
 	currentSchemas, listErr := schemas.List(ctx, metav1.ListOptions{})
@@ -75,8 +75,8 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	}))
 }
 
-// configObject is an object of the configuration.
-type configObject[T any] struct {
+// desiredObject is an object that Bootstrap creates and updates.
+type desiredObject[T any] struct {
 	object    T
 	mandatory bool // always updated automatically
 }
@@ -86,9 +86,9 @@ type object[T any] interface {
 	DeepCopy() T
 }
 
-func addAll[T object[T]](to map[string]configObject[T], mandatory bool, objects ...T) {
+func addAll[T object[T]](to map[string]desiredObject[T], mandatory bool, objects ...T) {
 	for _, o := range objects {
-		to[o.GetName()] = configObject[T]{o, mandatory}
+		to[o.GetName()] = desiredObject[T]{o, mandatory}
 	}
 }
 
@@ -109,7 +109,7 @@ type writer[T any] interface {
 
 // reconcile makes the current objects equal to the desired ones. setSpec copies a specification and
 // reports whether both were equal.
-func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], desired map[string]configObject[T], current []T, setSpec func(into, from T) bool) error {
+func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], desired map[string]desiredObject[T], current []T, setSpec func(into, from T) bool) error {
 	var tasks []func() error
 	missing := map[string]bool{}
 	for name := range desired {

@@ -35,17 +35,17 @@ func TestBootstrapKeepsChangesOfUsers(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"exempt": false, "probes": true, "system-nodes": false, "service-accounts": false, "global-default": true, "users": true, "berth-node-high": false} {
 		if unchanged, ok := got[name]; !ok || unchanged != want {
-			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, ok, unchanged, want)
+			t.Errorf("%s: got exists: %t, change of the user: %t; want exists: true, change of the user: %t", name, ok, unchanged, want)
 		}
 	}
 	if _, ok := got["obsolete"]; ok {
-		t.Error("a schema of an earlier release was not deleted")
+		t.Error("got a schema of an earlier release, want it deleted")
 	}
 	if want := len(bootstrap.MandatoryFlowSchemas) + len(bootstrap.SuggestedFlowSchemas) + len(berthFlowSchemas()) + 1; len(got) != want {
-		t.Errorf("%d schemas, want %d", len(got), want)
+		t.Errorf("got %d schemas, want %d", len(got), want)
 	}
 	levels, err := client.FlowcontrolV1().PriorityLevelConfigurations().List(t.Context(), metav1.ListOptions{})
 	if want := len(bootstrap.MandatoryPriorityLevelConfigurations) + len(bootstrap.SuggestedPriorityLevelConfigurations); err != nil || len(levels.Items) != want {
-		t.Errorf("%d priority levels, %v, want %d", len(levels.Items), err, want)
+		t.Errorf("got %d priority levels, %v, want %d", len(levels.Items), err, want)
 	}
 }

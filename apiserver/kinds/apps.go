@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/apps"
 )
 
+// scale returns the subresource scale with Scale objects of a version.
 func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
 	return map[string]func(Stores) rest.Storage{
 		"scale": func(s Stores) rest.Storage { return subresource.NewScaleREST(s.Parent, version) },

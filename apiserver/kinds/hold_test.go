@@ -61,14 +61,14 @@ func TestHoldCRDMatchesKind(t *testing.T) {
 	if c.Metadata.Name != row.GroupResource().String() || c.Spec.Group != row.GroupVersion.Group || v.Name != row.GroupVersion.Version ||
 		n.Kind != row.Kind || n.ListKind != row.Kind+"List" || n.Plural != row.Resource || n.Singular != strings.ToLower(row.Kind) ||
 		(c.Spec.Scope == "Namespaced") != row.Namespaced {
-		t.Errorf("CRD %+v, want the names of %+v", c.Spec, row.GroupVersionKind())
+		t.Errorf("got CRD %+v, want the names of %+v", c.Spec, row.GroupVersionKind())
 	}
 	var fields []string
 	for _, f := range v.SelectableFields {
 		fields = append(fields, strings.TrimPrefix(f.JSONPath, "."))
 	}
 	if want := slices.Sorted(maps.Keys(row.Fields(row.New()))); !slices.Equal(fields, want) {
-		t.Errorf("selectable fields %v, want %v", fields, want)
+		t.Errorf("got selectable fields %v, want %v", fields, want)
 	}
 	var columns []string
 	for _, f := range v.AdditionalPrinterColumns {
@@ -79,7 +79,7 @@ func TestHoldCRDMatchesKind(t *testing.T) {
 		want = append(want, f.Name)
 	}
 	if !slices.Equal(columns, want) {
-		t.Errorf("columns %v, want %v", columns, want)
+		t.Errorf("got columns %v, want %v", columns, want)
 	}
 	definitions := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
 	checkSchema(t, "", v.Schema.OpenAPIV3Schema, definitions[v1alpha1.Hold{}.OpenAPIModelName()].Schema, definitions)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Kind describes a served resource. GroupVersion, Kind, Resource, New and NewList are required;
-// every hook may be nil. The adapters in hooks.go convert typed functions to hooks.
+// Kind describes a served resource. GroupVersion, Kind, Resource and New are required, and NewList except for virtual
+// kinds that cannot be listed. Every hook may be nil. The adapters in hooks.go convert typed functions to hooks.
 type Kind struct {
 	// GroupVersion is the served and stored version.
 	GroupVersion schema.GroupVersion

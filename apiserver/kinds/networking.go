@@ -2,16 +2,14 @@ package kinds
 
 import (
 	networkingv1 "k8s.io/api/networking/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/apiserver/validation/networking"
-	"github.com/berthproject/berth/apiserver/validation/storage"
 )
 
 // networkingKinds returns the kinds of networking.k8s.io. No Berth controller acts on them, except that the
-// API server creates the IPAddresses of cluster IPs.
+// API server allocates cluster IPs from ServiceCIDRs and creates their IPAddresses.
 func networkingKinds() []Kind {
 	gv := networkingv1.SchemeGroupVersion
 	return []Kind{
@@ -51,7 +49,7 @@ func networkingKinds() []Kind {
 			Hooks: typedHooks[*networkingv1.ServiceCIDR]{
 				Validate: networking.ValidateServiceCIDR, ValidateUpdate: networking.ValidateServiceCIDRUpdate, ValidateStatus: networking.ValidateServiceCIDRStatusUpdate,
 			}.hooks(),
-			HasStatus: true, StoredOnly: true,
+			HasStatus: true,
 		},
 		{
 			GroupVersion: gv, Kind: "IPAddress", Resource: "ipaddresses", ShortNames: []string{"ip"},
@@ -70,17 +68,4 @@ func networkingKinds() []Kind {
 			},
 		},
 	}
-}
-
-// volumeAttributesKinds returns VolumeAttributesClass. No CSI driver is called.
-func volumeAttributesKinds() []Kind {
-	return []Kind{{
-		GroupVersion: storagev1.SchemeGroupVersion, Kind: "VolumeAttributesClass", Resource: "volumeattributesclasses", ShortNames: []string{"vac"},
-		New:     func() runtime.Object { return &storagev1.VolumeAttributesClass{} },
-		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
-		Hooks: typedHooks[*storagev1.VolumeAttributesClass]{
-			Validate: storage.ValidateVolumeAttributesClass, ValidateUpdate: storage.ValidateVolumeAttributesClassUpdate,
-		}.hooks(),
-		StoredOnly: true, ReturnDeleted: true,
-	}}
 }

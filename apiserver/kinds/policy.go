@@ -36,6 +36,7 @@ func coordinationKinds() []Kind {
 	}}
 }
 
+// schedulingKinds returns PriorityClass and RuntimeClass.
 func schedulingKinds() []Kind {
 	return []Kind{
 		{

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/reference"
 )
 
-// TestKindsReference checks docs/reference/api-kinds.md.
+// TestKindsReference checks that docs/reference/api-kinds.md is current.
 func TestKindsReference(t *testing.T) {
 	table := All()
 	slices.SortFunc(table, func(a, b Kind) int {

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/resource"
 )
 
-// resourceKinds returns the kinds of dynamic resource allocation, which are stored so that upstream
-// clients start.
+// resourceKinds returns the kinds of dynamic resource allocation. They are only stored, so that upstream clients
+// that watch them start.
 func resourceKinds() []Kind {
 	gv := resourcev1.SchemeGroupVersion
 	return []Kind{

@@ -92,3 +92,16 @@ func storageKinds() []Kind {
 		},
 	}
 }
+
+// volumeAttributesKinds returns VolumeAttributesClass. Berth calls no CSI driver with its parameters.
+func volumeAttributesKinds() []Kind {
+	return []Kind{{
+		GroupVersion: storagev1.SchemeGroupVersion, Kind: "VolumeAttributesClass", Resource: "volumeattributesclasses", ShortNames: []string{"vac"},
+		New:     func() runtime.Object { return &storagev1.VolumeAttributesClass{} },
+		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
+		Hooks: typedHooks[*storagev1.VolumeAttributesClass]{
+			Validate: storage.ValidateVolumeAttributesClass, ValidateUpdate: storage.ValidateVolumeAttributesClassUpdate,
+		}.hooks(),
+		StoredOnly: true, ReturnDeleted: true,
+	}}
+}

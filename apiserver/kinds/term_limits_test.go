@@ -40,18 +40,18 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 		},
 	} {
 		if _, errs := createObject(t, kind+" "+object(64)); errs != "" {
-			t.Errorf("%s with 64 gates: errors %q, want none", kind, errs)
+			t.Errorf("%s with 64 gates: got errors %q, want none", kind, errs)
 		}
 		large, errs := createObject(t, kind+" "+object(65))
 		if !strings.Contains(errs, "schedulingGates: ") || strings.Count(errs, "schedulingGates") != 1 {
-			t.Errorf("%s with 65 gates: %q, want one error", kind, errs)
+			t.Errorf("%s with 65 gates: got %q, want one error", kind, errs)
 		}
 		if large == nil {
 			continue
 		}
 		_, k := decode(t, kind+" "+object(65))
 		if errs := k.ValidateUpdate(t.Context(), large, large); strings.Contains(joinErrors(errs), "schedulingGates") {
-			t.Errorf("%s that already exceeds the limit: errors %v, want none", kind, errs)
+			t.Errorf("%s that already exceeds the limit: got errors %v, want none", kind, errs)
 		}
 	}
 }

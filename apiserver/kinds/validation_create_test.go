@@ -2,7 +2,7 @@ package kinds
 
 import "testing"
 
-// TestCreate validates new objects of every group. The errors are those of kube-apiserver.
+// TestCreate validates new objects of many kinds. The errors are those of kube-apiserver.
 func TestCreate(t *testing.T) {
 	for text, want := range map[string]string{
 		`v1 Node {"spec":{"podCIDRs":["10.0.0.0/24","10.0.1.0/24"]}}`:                                                     "spec.podCIDRs: may specify no more than one CIDR for each IP family",

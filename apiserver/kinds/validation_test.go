@@ -80,7 +80,7 @@ func updateObject(t *testing.T, before, after string, status bool) string {
 	t.Helper()
 	old, errs := createObject(t, before)
 	if errs != "" {
-		t.Fatalf("creating %s: %s", before, errs)
+		t.Fatalf("creating %s: got errors %s, want none", before, errs)
 	}
 	obj, k := decode(t, after)
 	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
@@ -117,7 +117,7 @@ func TestDefaultsAreIdempotent(t *testing.T) {
 		before, _ := json.Marshal(obj)
 		k.Default(obj)
 		if after, _ := json.Marshal(obj); string(after) != string(before) {
-			t.Errorf("%s:\n first %s\nsecond %s", text, before, after)
+			t.Errorf("%s: second defaulting:\n got %s\nwant %s", text, after, before)
 		}
 	}
 }

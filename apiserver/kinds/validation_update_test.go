@@ -19,19 +19,19 @@ func TestUpdate(t *testing.T) {
 			`spec.podCIDRs: node updates may not change podCIDR except from "" to valid`},
 		"taint errors are reported twice": {`v1 Node {}`, `v1 Node {"spec":{"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`,
 			"metadata.taints[1]: taints must be unique by key and effect pair; metadata.taints[1]: taints must be unique by key and effect pair"},
-		"namespace label is restored": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + nameLabel + `}}}`, ""},
+		"name label of a namespace is restored": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + nameLabel + `}}}`, ""},
 		"immutable config map": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
 			"data: field is immutable when `immutable` is set"},
-		"secret keeps its type":         {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
-		"secret with the same type":     {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
-		"class keeps its value":         {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
-		"class keeps its provisioner":   {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
-		"deployment keeps its selector": {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
-		"serviceName is immutable":      {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, immutableSpec},
-		"stateful set may be scaled":    {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
-		"slice keeps its type":          {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
-		"runtime class keeps handler":   {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
-		"quota keeps scopes":            {`v1 ResourceQuota {"spec":{"scopes":["BestEffort"]}}`, `v1 ResourceQuota {}`, "spec.scopes: field is immutable"},
+		"secret keeps its type":                 {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
+		"secret with the same type":             {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
+		"priority class keeps its value":        {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
+		"storage class keeps its provisioner":   {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
+		"deployment keeps its selector":         {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
+		"serviceName is immutable":              {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, immutableSpec},
+		"stateful set may be scaled":            {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
+		"endpoint slice keeps its address type": {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
+		"runtime class keeps its handler":       {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
+		"quota keeps its scopes":                {`v1 ResourceQuota {"spec":{"scopes":["BestEffort"]}}`, `v1 ResourceQuota {}`, "spec.scopes: field is immutable"},
 		"cluster IP is immutable": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
 			"spec.clusterIPs[0]: may not change once set"},
 		"omitted cluster IP is restored": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":81}]}}`, ""},
@@ -66,12 +66,12 @@ func TestDaemonSetTemplateGeneration(t *testing.T) {
 	updated.Annotations = nil
 	apps.PrepareDaemonSetForUpdate(updated, old)
 	if got := updated.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
-		t.Errorf("same template: generation %q, want 1", got)
+		t.Errorf("same template: got generation %q, want 1", got)
 	}
 	updated.Spec.Template.Spec.Containers[0].Image = "app:2"
 	apps.PrepareDaemonSetForUpdate(updated, old)
 	if got := updated.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
-		t.Errorf("new template: generation %q, want 2", got)
+		t.Errorf("new template: got generation %q, want 2", got)
 	}
 }
 
@@ -87,6 +87,6 @@ func TestServiceTypeChange(t *testing.T) {
 	updated.Spec.Type, updated.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
 	network.PrepareServiceForUpdate(updated, old)
 	if updated.Spec.ClusterIP != "" || len(updated.Spec.ClusterIPs) != 0 || updated.Spec.Ports[0].NodePort != 0 || updated.Spec.ExternalTrafficPolicy != "" {
-		t.Errorf("ExternalName: spec %+v, want no cluster IP and no node port", updated.Spec)
+		t.Errorf("ExternalName: got spec %+v, want no cluster IP and no node port", updated.Spec)
 	}
 }

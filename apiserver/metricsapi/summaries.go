@@ -157,7 +157,8 @@ func (s *summaryCache) fetch(ctx context.Context, node *corev1.Node) (*stats.Sum
 	return summary, nil
 }
 
-// getAll returns the samples of the nodes that respond, by name.
+// getAll returns the samples of the nodes that respond, by name. A sample is newer than the time in after
+// for its node.
 func (s *summaryCache) getAll(ctx context.Context, nodes []*corev1.Node, after map[string]time.Time) map[string]sample {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

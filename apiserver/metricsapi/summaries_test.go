@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The timeout also bounds the wait for other requests to the same node.
+// TestGetTimesOutWaitingForOtherRequests checks that the timeout also bounds the wait for other requests to the same
+// node.
 func TestGetTimesOutWaitingForOtherRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &summaryCache{entries: map[string]*cacheEntry{}}
@@ -19,7 +20,7 @@ func TestGetTimesOutWaitingForOtherRequests(t *testing.T) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 		start := time.Now()
 		if _, err := s.get(t.Context(), node, time.Time{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != requestTimeout {
-			t.Errorf("get returns %v after %s, want %v after %s", err, time.Since(start), context.DeadlineExceeded, requestTimeout)
+			t.Errorf("got %v after %s, want %v after %s", err, time.Since(start), context.DeadlineExceeded, requestTimeout)
 		}
 	})
 }

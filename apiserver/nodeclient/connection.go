@@ -22,7 +22,7 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
-	// maxIdleConns is the number of idle connections per agent. An agent of simulated nodes serves
+	// maxIdleConns is the maximum number of idle connections per agent. An agent of simulated nodes serves
 	// thousands of nodes.
 	maxIdleConns = 20
 	// maxTransports is the size of the transport cache.

@@ -37,9 +37,9 @@ func TestLocate(t *testing.T) {
 			base, commonName, err := locate(n)
 			switch {
 			case tc.commonName == "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("locate() = %v, %q, %v, want an error with %q", base, commonName, err, tc.want)
+				t.Errorf("got URL %v, common name %q and error %v, want an error with %q", base, commonName, err, tc.want)
 			case tc.commonName != "" && (err != nil || base.String() != tc.want || commonName != tc.commonName):
-				t.Errorf("locate() = %v, %q, %v, want %s, %q", base, commonName, err, tc.want, tc.commonName)
+				t.Errorf("got URL %v, common name %q and error %v, want %s and %q", base, commonName, err, tc.want, tc.commonName)
 			}
 		})
 	}

@@ -1,8 +1,8 @@
 // Package nodeclient provides connections from the API server to node agents.
 //
-// A node agent serves at the address of the node (InternalIP, ExternalIP or Hostname, in this order)
-// and the port in status.daemonEndpoints, or at the URL in the annotation berth.dev/agent-url. Both
-// sides authenticate with client certificates of the cluster's CA.
+// A node agent serves at the URL in the annotation berth.dev/agent-url. Without it, the agent serves at the address of
+// the node (InternalIP, ExternalIP or Hostname, in this order) and the port in status.daemonEndpoints. Both sides
+// authenticate with client certificates of the cluster's CA.
 //
 // Invariants:
 //

@@ -1,4 +1,4 @@
-// Package openapi has the OpenAPI definitions of all served types. Server-side apply, explain and
+// Package openapi contains the OpenAPI definitions of all served types. Server-side apply, explain and
 // field validation need them, so a kind without a definition cannot be served.
 //
 // `go generate ./apiserver/openapi` creates zz_generated.openapi.go. To serve a type of another

@@ -12,13 +12,13 @@ import (
 )
 
 func TestEveryKindHasDefinition(t *testing.T) {
-	have := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/definitions/" + path) })
+	definitions := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/definitions/" + path) })
 	check := func(obj any) {
 		name := util.GetCanonicalTypeName(obj)
 		if namer, ok := obj.(interface{ OpenAPIModelName() string }); ok {
 			name = namer.OpenAPIModelName()
 		}
-		if _, ok := have[name]; !ok {
+		if _, ok := definitions[name]; !ok {
 			t.Errorf("%s (%s) has no definition: add its package to the go:generate line in doc.go", name, reflect.TypeOf(obj))
 		}
 	}
@@ -30,13 +30,13 @@ func TestEveryKindHasDefinition(t *testing.T) {
 	}
 }
 
-// The server does not start if a definition refers to a missing one.
+// TestDefinitionReferencesExist checks that no definition refers to a missing one. Otherwise the server does not start.
 func TestDefinitionReferencesExist(t *testing.T) {
 	var missing []string
-	have := openapi.GetOpenAPIDefinitions(spec.MustCreateRef)
-	for name, definition := range have {
+	definitions := openapi.GetOpenAPIDefinitions(spec.MustCreateRef)
+	for name, definition := range definitions {
 		for _, dependency := range definition.Dependencies {
-			if _, ok := have[dependency]; !ok {
+			if _, ok := definitions[dependency]; !ok {
 				missing = append(missing, name+" needs "+dependency)
 			}
 		}

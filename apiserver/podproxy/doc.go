@@ -1,7 +1,7 @@
 // Package podproxy serves the subresources that connect to node agents and pods:
 //
 //	pods/log                         agent, /containerLogs/... (streamed response)
-//	pods/exec, attach, portforward   agent, /exec/... etc. (upgraded connection)
+//	pods/exec, attach, portforward   agent, paths such as /exec/... (upgraded connection)
 //	nodes/proxy                      agent, any path
 //	pods/proxy, services/proxy       IP address of the pod
 //

@@ -19,7 +19,8 @@ func (d dataErrTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.DataErrReader(strings.NewReader(d.body)))}, nil
 }
 
-// The WebSocket handler ignores bytes that it reads together with an error.
+// TestLogEndsWithEmptyRead checks that the last bytes do not arrive together with io.EOF: the WebSocket handler drops
+// bytes that it reads together with an error.
 func TestLogEndsWithEmptyRead(t *testing.T) {
 	var s rest.ResourceStreamer = &logStreamer{&genericrest.LocationStreamer{Location: &url.URL{Scheme: "https", Host: "agent:1"}, Transport: dataErrTransport{"DONE"}}}
 	stream, _, _, err := s.InputStream(t.Context(), "v1", "")
@@ -39,6 +40,6 @@ func TestLogEndsWithEmptyRead(t *testing.T) {
 		got.Write(buf[:n])
 	}
 	if got.String() != "DONE" {
-		t.Errorf("received %q, want DONE", got.String())
+		t.Errorf("got %q, want DONE", got.String())
 	}
 }

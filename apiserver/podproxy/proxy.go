@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,15 +24,14 @@ import (
 
 var proxyMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// dialTimeout bounds the connection to a pod.
+// dialTimeout is the maximum duration of connecting to a pod, and that of the TLS handshake.
 const dialTimeout = 5 * time.Second
 
-// proxyREST proxies requests to the location of an object. subpath returns the path below the
-// location.
+// proxyREST proxies requests to the location of an object.
 type proxyREST struct {
-	options    func() runtime.Object
-	subpath    func(runtime.Object) string
-	find       func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error)
+	options    func() runtime.Object                                                       // returns empty connect options
+	subpath    func(options runtime.Object) string                                         // returns the path below the location
+	find       func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) // returns the location of an object
 	authorizer authorizer.Authorizer
 }
 
@@ -138,14 +138,15 @@ func firstPort(pod *corev1.Pod) string {
 	return ""
 }
 
-// checkProxyAddress rejects addresses that would reach this machine instead of a pod.
+// checkProxyAddress rejects addresses that cannot be those of a pod, such as loopback and link-local
+// addresses.
 func checkProxyAddress(text string) error {
 	ip := net.ParseIP(text)
 	switch {
 	case text == "":
-		return fmt.Errorf("the pod has no IP address yet")
+		return errors.New("the pod has no IP address yet")
 	case ip == nil || !ip.IsGlobalUnicast():
-		return fmt.Errorf("cannot proxy to address %s", text)
+		return fmt.Errorf("cannot proxy to IP address %q: must be a global unicast address", text)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func (echoTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// A client with access to one simulated node cannot use dot segments to reach another node of the
-// same agent.
+// TestDotSegmentsStayBelowLocation checks that a client with access to one simulated node cannot use dot segments to
+// reach another node of the same agent.
 func TestDotSegmentsStayBelowLocation(t *testing.T) {
 	for subpath, want := range map[string]string{
 		"": "/nodes/n1", "stats/summary": "/nodes/n1/stats/summary", "/disk/": "/nodes/n1/disk/",
@@ -54,7 +54,7 @@ func TestDotSegmentsStayBelowLocation(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://api/api/v1/nodes/n1/proxy", nil))
 		if got := w.Body.String(); got != want {
-			t.Errorf("path %q leads to %s, want %s", subpath, got, want)
+			t.Errorf("path %q: got %s, want %s", subpath, got, want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestInvalidProxyRequestIsNamed(t *testing.T) {
 	const request = "a:b:c:d"
 	for _, storage := range []any{NodeProxy(Connector{}), PodProxy(Connector{}), ServiceProxy(Connector{}, nil, nil)} {
 		if _, _, err := storage.(*proxyREST).find(t.Context(), request); err == nil || !strings.Contains(err.Error(), `"`+request+`"`) {
-			t.Errorf("error %v, want one that contains %q", err, request)
+			t.Errorf("got error %v, want one that contains %q", err, request)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/apiserver/nodeclient"
 )
 
-// The error must be a Status that is sent before the connection is upgraded. kubectl does not print
-// later errors.
+// TestStreamsOfSimulatedPodsReturnBadRequest checks that the error is a Status before the connection is upgraded.
+// kubectl does not print later errors.
 func TestStreamsOfSimulatedPodsReturnBadRequest(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
@@ -36,11 +36,11 @@ func TestStreamsOfSimulatedPodsReturnBadRequest(t *testing.T) {
 	} {
 		node.Status.NodeInfo.ContainerRuntimeVersion = "simulated://1"
 		if err := connect(); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `pod "p" on node "n1" is simulated: `+operation) {
-			t.Errorf("%s on a simulated node: %v, want a bad request", operation, err)
+			t.Errorf("%s on a simulated node: got %v, want a bad request", operation, err)
 		}
 		node.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2"
 		if err := connect(); err != nil {
-			t.Errorf("%s on a real node: %v, want no error", operation, err)
+			t.Errorf("%s on a real node: got %v, want no error", operation, err)
 		}
 	}
 }

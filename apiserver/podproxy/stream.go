@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/apiserver/nodeclient"
 )
 
-// Connector connects clients to node agents. It serves pods/exec, pods/attach and pods/portforward.
+// Connector connects clients to node agents and pods.
 type Connector struct {
 	Pods       PodGetter
 	Nodes      *nodeclient.ConnectionGetter

@@ -33,7 +33,7 @@ func TestContainerPortsAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
-		{"host port used twice",
+		{"a host port is used once",
 			`spec: {containers: [{name: c, image: x, ports: [{containerPort: 1, hostPort: 9}]}, {name: d, image: x, ports: [{containerPort: 2, hostPort: 9}]}]}`,
 			[]string{`spec.containers[1].ports[0].hostPort: Duplicate value: "TCP//9"`}},
 		{"with hostNetwork the host port defaults to the container port", `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 1}]}]}`, nil},
@@ -45,11 +45,11 @@ func TestContainerPortsAreValidated(t *testing.T) {
 func TestContainerEnvIsValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"the name of a variable may contain any character except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
-		{"unknown field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
+		{"a field reference needs a supported field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`}},
 		{"all labels are for volumes only", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`}},
-		{"one label", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels['a/b']"}}}]}]}`, nil},
+		{"a single label is supported", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels['a/b']"}}}]}]}`, nil},
 		{"cpu divisor is 1 or 1m", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "2"}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`}},
 		{"envFrom needs a source", `spec: {containers: [{name: c, image: x, envFrom: [{prefix: A}]}]}`,

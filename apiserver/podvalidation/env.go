@@ -77,7 +77,7 @@ func (r *errorCollector) validateEnvSource(v corev1.EnvVar, path *field.Path) {
 	}
 }
 
-// maxFileKeyLength bounds a key of an env file.
+// maxFileKeyLength is the maximum length in bytes of a key of an env file.
 const maxFileKeyLength = 128
 
 func (r *errorCollector) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
@@ -122,8 +122,8 @@ func (r *errorCollector) validateEnvFrom(sources []corev1.EnvFromSource, path *f
 	}
 }
 
-// validateFieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label or
-// annotation.
+// validateFieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label,
+// metadata.annotations['key'] a single annotation.
 func (r *errorCollector) validateFieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
 	if !r.requireNonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.requireNonEmpty(ref.FieldPath, path.Child("fieldPath")) {
 		return
@@ -177,7 +177,7 @@ func isHugePageField(name string) bool {
 	return strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
 }
 
-// Supported divisors.
+// Supported divisors of references to requests and limits.
 var (
 	cpuDivisors  = []string{"1m", "1"}
 	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
@@ -187,7 +187,7 @@ func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity,
 	if divisor.IsZero() {
 		return
 	}
-	allowed, kind := byteDivisors, ""
+	resourceText := ""
 	switch {
 	case strings.HasSuffix(name, ".cpu"):
 		if !slices.Contains(cpuDivisors, divisor.String()) {
@@ -195,15 +195,15 @@ func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity,
 		}
 		return
 	case strings.HasSuffix(name, ".memory"):
-		kind = "memory"
+		resourceText = "memory"
 	case strings.HasSuffix(name, ".ephemeral-storage"):
-		kind = "local ephemeral storage"
+		resourceText = "local ephemeral storage"
 	case isHugePageField(name):
-		kind = "hugepages"
+		resourceText = "hugepages"
 	default:
 		return
 	}
-	if !slices.Contains(allowed, divisor.String()) {
-		r.invalid(path, name, "only divisor's values "+strings.Join(allowed, ", ")+" are supported with the "+kind+" resource")
+	if !slices.Contains(byteDivisors, divisor.String()) {
+		r.invalid(path, name, "only divisor's values "+strings.Join(byteDivisors, ", ")+" are supported with the "+resourceText+" resource")
 	}
 }

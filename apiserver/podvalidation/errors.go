@@ -60,6 +60,13 @@ func (r *errorCollector) requireNonEmpty(value string, path *field.Path) bool {
 	return true
 }
 
+// requireNonEmptyList requires a list of at least one entry.
+func (r *errorCollector) requireNonEmptyList(count int, path *field.Path) {
+	if count == 0 {
+		r.required(path, "")
+	}
+}
+
 // validateOneOf requires one of the supported values, which the error lists in the given order.
 func validateOneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
 	if slices.Contains(supported, value) {

@@ -26,7 +26,7 @@ func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalida
 	r.add(apivalidation.ValidateFinalizers(meta.Finalizers, path.Child("finalizers"))...)
 	r.add(unversioned.ValidateManagedFields(meta.ManagedFields, path.Child("managedFields"))...)
 	for i, finalizer := range meta.Finalizers {
-		r.validateFinalizer(finalizer, path.Child("finalizers").Index(i))
+		r.add(ValidateUnqualifiedFinalizer(finalizer, path.Child("finalizers").Index(i))...)
 	}
 	return r.errs
 }
@@ -61,13 +61,14 @@ func (r *errorCollector) validateOwnerReferences(owners []metav1.OwnerReference,
 	}
 }
 
-func (r *errorCollector) validateFinalizer(name string, path *field.Path) {
+// ValidateUnqualifiedFinalizer requires an unqualified finalizer to be one of the three standard ones.
+func ValidateUnqualifiedFinalizer(name string, path *field.Path) field.ErrorList {
 	if strings.Contains(name, "/") {
-		return
+		return nil
 	}
 	switch name {
 	case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
-	default:
-		r.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")
+		return nil
 	}
+	return field.ErrorList{field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")}
 }

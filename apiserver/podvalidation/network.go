@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Limits of the resolver configuration.
+// Limits of the resolver configuration. The length of the search list is in bytes.
 const (
 	maxNameservers      = 3
 	maxSearchPaths      = 32

@@ -23,7 +23,8 @@ type podValidator struct {
 	meta *metav1.ObjectMeta
 	// volumes are the valid volumes by name, to which mounts may refer.
 	volumes map[string]*corev1.VolumeSource
-	claims  sets.Set[string]
+	// claims are the names of the resource claims of the pod.
+	claims sets.Set[string]
 }
 
 // isPod reports whether a pod and not a template is validated. A few rules are less strict for
@@ -99,14 +100,14 @@ func (c *podValidator) validatePodSpec(path *field.Path) {
 	c.validatePodNames(path)
 	c.validateTolerations(spec.Tolerations, path.Child("tolerations"))
 	c.validateHostAliases(path.Child("hostAliases"))
-	c.validatePodPriority(path)
+	c.validatePodClasses(path)
 	if spec.Overhead != nil {
 		c.validateResourceRequirements(&corev1.ResourceRequirements{Limits: spec.Overhead}, validateContainerResourceName, path.Child("overhead"))
 	}
 	c.validateOperatingSystem(path)
 }
 
-// validatePodNames validates the names in the spec.
+// validatePodNames validates the names in the spec, and activeDeadlineSeconds.
 func (c *podValidator) validatePodNames(path *field.Path) {
 	spec := c.spec
 	if spec.ServiceAccountName != "" {
@@ -127,7 +128,7 @@ func (c *podValidator) validatePodNames(path *field.Path) {
 	c.validateHostnameOverride(path)
 }
 
-// maxHostnameLength is the limit of Linux.
+// maxHostnameLength is the maximum length in bytes of a host name on Linux.
 const maxHostnameLength = 64
 
 func (c *podValidator) validateHostnameOverride(path *field.Path) {
@@ -148,7 +149,8 @@ func (c *podValidator) validateHostnameOverride(path *field.Path) {
 	}
 }
 
-func (c *podValidator) validatePodPriority(path *field.Path) {
+// validatePodClasses validates the priority class, the runtime class and the preemption policy.
+func (c *podValidator) validatePodClasses(path *field.Path) {
 	spec := c.spec
 	if spec.PriorityClassName != "" {
 		c.invalidEach(path.Child("priorityClassName"), spec.PriorityClassName, apivalidation.NameIsDNSSubdomain(spec.PriorityClassName, false))

@@ -111,7 +111,7 @@ func (r *errorCollector) validateSeccompProfile(profile *corev1.SeccompProfile, 
 	}
 }
 
-// maxProfileNameLength bounds the name of an AppArmor profile.
+// maxProfileNameLength is the maximum length in bytes of the name of an AppArmor profile.
 const maxProfileNameLength = 4095
 
 func (r *errorCollector) validateAppArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-// storedPod returns the pod as it is stored.
+// storedPod returns the test pod with a patch, as it would be stored.
 func storedPod(t *testing.T, patch string) *corev1.Pod {
 	t.Helper()
 	pod := podtest.Pod(t, patch)
@@ -29,6 +29,7 @@ type validationCase struct {
 	want  []string
 }
 
+// checkCases validates new pods.
 func checkCases(t *testing.T, cases []validationCase) {
 	t.Helper()
 	for _, tc := range cases {

@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
+// Limits of the name of a sysctl: its length in bytes, and its pattern.
 const (
 	maxSysctlLength = 253
 	sysctlSegment   = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

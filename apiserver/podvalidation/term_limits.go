@@ -2,6 +2,7 @@ package podvalidation
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
@@ -26,8 +27,8 @@ type listLength struct {
 	count, limit int
 }
 
-// validateTermLimits rejects lists that are longer than their limit. An update may
-// retain a longer list but not extend it. old may be nil.
+// validateTermLimits rejects lists that are longer than their limit. An update may retain a longer list but not
+// extend it. old is the spec before an update, or nil.
 func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *field.Path) {
 	oldCounts := map[string]int{}
 	if old != nil {
@@ -45,13 +46,13 @@ func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *fie
 // ValidateTemplateTermLimits applies the limits of a new pod to the pod template at path, because pods of a larger
 // template could not be created. old is the template before an update, or nil.
 func ValidateTemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
-	var c errorCollector
+	var r errorCollector
 	var oldSpec *corev1.PodSpec
 	if old != nil {
 		oldSpec = &old.Spec
 	}
-	c.validateTermLimits(&template.Spec, oldSpec, path.Child("spec"))
-	return c.errs
+	r.validateTermLimits(&template.Spec, oldSpec, path.Child("spec"))
+	return r.errs
 }
 
 // limitedLists returns the lists of a pod spec that have a limit.
@@ -66,10 +67,10 @@ func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 		fldPath := path.Child("affinity")
 		lists = append(lists, nodeAffinityLists(affinity.NodeAffinity, fldPath.Child("nodeAffinity"))...)
 		if pods := affinity.PodAffinity; pods != nil {
-			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAffinity"))...)
+			lists = append(lists, podAffinityLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAffinity"))...)
 		}
 		if pods := affinity.PodAntiAffinity; pods != nil {
-			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAntiAffinity"))...)
+			lists = append(lists, podAffinityLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAntiAffinity"))...)
 		}
 	}
 	for i, c := range spec.TopologySpreadConstraints {
@@ -108,14 +109,43 @@ func nodeTermLists(term *corev1.NodeSelectorTerm, path *field.Path) []listLength
 	return append(requirementLists(len(term.MatchExpressions), values, path), listLength{path.Child("matchFields"), len(term.MatchFields), maxRequirements})
 }
 
-func podTermLists(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) []listLength {
+func podAffinityLists(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) []listLength {
 	fldPath := path.Child(podfields.RequiredTerms)
 	lists := []listLength{{fldPath, len(required), maxAffinityTerms}, {path.Child(podfields.PreferredTerms), len(preferred), maxAffinityTerms}}
 	for i := range required {
-		lists = append(lists, podTermParts(&required[i], fldPath.Index(i))...)
+		lists = append(lists, podTermLists(&required[i], fldPath.Index(i))...)
 	}
 	for i := range preferred {
-		lists = append(lists, podTermParts(&preferred[i].PodAffinityTerm, path.Child(podfields.PreferredTerms).Index(i).Child("podAffinityTerm"))...)
+		lists = append(lists, podTermLists(&preferred[i].PodAffinityTerm, path.Child(podfields.PreferredTerms).Index(i).Child("podAffinityTerm"))...)
 	}
 	return lists
+}
+
+// podTermLists returns the lists within an inter-pod affinity term.
+func podTermLists(term *corev1.PodAffinityTerm, path *field.Path) []listLength {
+	lists := []listLength{{path.Child("namespaces"), len(term.Namespaces), maxTermNamespaces}}
+	if s := term.LabelSelector; s != nil {
+		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValueCounts(s.MatchExpressions), path.Child("labelSelector"))...)
+	}
+	if s := term.NamespaceSelector; s != nil {
+		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValueCounts(s.MatchExpressions), path.Child("namespaceSelector"))...)
+	}
+	return lists
+}
+
+// requirementLists returns the requirements of a term or selector, and the values of each expression.
+func requirementLists(count int, values []int, path *field.Path) []listLength {
+	lists := []listLength{{path.Child("matchExpressions"), count, maxRequirements}}
+	for i, n := range values {
+		lists = append(lists, listLength{path.Child("matchExpressions").Index(i).Child("values"), n, maxRequirementValues})
+	}
+	return lists
+}
+
+// labelValueCounts returns the number of values of each expression.
+func labelValueCounts(expressions []metav1.LabelSelectorRequirement) (counts []int) {
+	for _, r := range expressions {
+		counts = append(counts, len(r.Values))
+	}
+	return counts
 }

@@ -47,36 +47,36 @@ func TestTermLimitsRejectLongLists(t *testing.T) {
 		path   string
 	}{
 		{"anti-affinity", terms, 128, "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"},
-		{"values", values, 4096, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values"},
+		{"values of a requirement", values, 4096, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values"},
 		{"tolerations", tolerations, 256, "spec.tolerations"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			pod := storedPod(t, "{}")
 			tc.change(tc.limit)(&pod.Spec)
 			if errs := ValidatePod(pod); len(errs) != 0 {
-				t.Errorf("%d entries: %v, want no error", tc.limit, errs)
+				t.Errorf("%d entries: got %v, want no error", tc.limit, errs)
 			}
 			original := pod.DeepCopy()
 			path, withinLimit := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: original.Spec}
 			tc.change(tc.limit + 1)(&pod.Spec)
 			want := fmt.Sprintf("%s: Too many: %d: must have at most %d items", tc.path, tc.limit+1, tc.limit)
 			if errs := ValidatePod(pod); len(errs) != 1 || errs[0].Error() != want {
-				t.Errorf("errors %v, want %q", errs, want)
+				t.Errorf("got %v, want %q", errs, want)
 			}
 			if errs := ValidatePodUpdate(pod, pod.DeepCopy()); len(errs) != 0 {
-				t.Errorf("update of a pod beyond the limit without a change: %v, want no error", errs)
+				t.Errorf("update of a pod beyond the limit without a change: got %v, want no error", errs)
 			}
 			if errs := ValidatePodUpdate(pod, original); len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), want) {
-				t.Errorf("update that exceeds the limit: %v, want %q", errs, want)
+				t.Errorf("update that exceeds the limit: got %v, want %q", errs, want)
 			}
 			template := &corev1.PodTemplateSpec{Spec: pod.Spec}
 			for _, old := range []*corev1.PodTemplateSpec{nil, withinLimit} {
 				if errs := ValidateTemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
-					t.Errorf("template: errors %v, want %q", errs, "template."+want)
+					t.Errorf("template: got %v, want %q", errs, "template."+want)
 				}
 			}
 			if errs := append(ValidateTemplateTermLimits(template, template, path), ValidateTemplateTermLimits(withinLimit, nil, path)...); len(errs) != 0 {
-				t.Errorf("template that is unchanged or within the limit: %v, want no error", errs)
+				t.Errorf("template that is unchanged or within the limit: got %v, want no error", errs)
 			}
 		})
 	}

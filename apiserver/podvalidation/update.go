@@ -56,7 +56,7 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	if equality.Semantic.DeepEqual(newPod.Spec, oldPod.Spec) {
 		return u.errs
 	}
-	remaining := u.withoutUpdatable()
+	remaining := u.withoutMutableChanges()
 	if len(oldPod.Spec.SchedulingGates) > 0 {
 		u.allowGatedUpdates(remaining, path)
 	}
@@ -150,9 +150,9 @@ func (u *updateValidator) validateSchedulingGateChanges(path *field.Path) {
 	}
 }
 
-// withoutUpdatable returns the new spec with the old values of all mutable fields. Any remaining
+// withoutMutableChanges returns the new spec with the old values of all mutable fields. Any remaining
 // difference is a forbidden change.
-func (u *updateValidator) withoutUpdatable() *corev1.PodSpec {
+func (u *updateValidator) withoutMutableChanges() *corev1.PodSpec {
 	remaining, old := u.new.Spec.DeepCopy(), &u.old.Spec
 	for i := range remaining.Containers {
 		remaining.Containers[i].Image = old.Containers[i].Image

@@ -39,14 +39,15 @@ func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return u.errs
 }
 
-// validateConditions requires qualified names for condition types other than Kubernetes' own.
+// validateConditions requires qualified names for the types of conditions other than the standard ones, and
+// observed generations that are not negative.
 func (u *updateValidator) validateConditions(path *field.Path) {
-	kubeletConditions := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
+	standardConditions := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
 	for i, condition := range u.new.Status.Conditions {
 		if condition.ObservedGeneration < 0 {
 			u.invalid(path.Index(i).Child("observedGeneration"), condition.ObservedGeneration, "must be a non-negative integer")
 		}
-		if !slices.Contains(kubeletConditions, condition.Type) {
+		if !slices.Contains(standardConditions, condition.Type) {
 			u.validateQualifiedName(string(condition.Type), path.Index(i).Child("Type"))
 		}
 	}
@@ -66,7 +67,8 @@ func (u *updateValidator) forbidRestarts(newStatuses, oldStatuses []corev1.Conta
 	}
 }
 
-// regularMayRestart reports whether a regular container may restart.
+// regularMayRestart reports whether a regular container may restart: by its own restart policy or else by the
+// pod's, or because a restart rule restarts all containers.
 func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool {
 	for i := range u.old.Spec.Containers {
 		if c := &u.old.Spec.Containers[i]; c.Name == status.Name && c.RestartPolicy != nil {
@@ -76,8 +78,8 @@ func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool
 	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode) || u.allMayRestart()
 }
 
-// initMayRestart reports whether an init container may restart: after a failure, unless the pod
-// never restarts, and always for sidecars.
+// initMayRestart is regularMayRestart for init containers. They also restart, even after a success, in a pod with
+// restartPolicy Always.
 func (u *updateValidator) initMayRestart(status *corev1.ContainerStatus) bool {
 	if u.old.Spec.RestartPolicy == corev1.RestartPolicyAlways || u.allMayRestart() {
 		return true
@@ -158,7 +160,7 @@ func (u *updateValidator) validateHostIPs(path *field.Path) {
 	u.validateIPs(addresses, u.new.Status.HostIPs, path)
 }
 
-// validateIPs allows at most one address per IP family.
+// validateIPs validates addresses, and requires at most one for each IP family and no duplicates.
 func (u *updateValidator) validateIPs(addresses []string, value any, path *field.Path) {
 	families := map[bool]int{}
 	for i, address := range addresses {

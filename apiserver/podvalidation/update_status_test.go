@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 )
 
+// updateStatus prepares and validates an update of the status.
 func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
 	podstrategy.PrepareForStatusUpdate(newPod, oldPod)
 	return ValidatePodStatusUpdate(newPod, oldPod)
@@ -26,9 +27,9 @@ func TestPodStatusUpdateIsValidated(t *testing.T) {
 	}, updateStatus)
 }
 
-func TestTerminatedContainersStayTerminated(t *testing.T) {
+func TestTerminatedContainersRestartByPolicy(t *testing.T) {
 	const rejected = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
-	for _, f := range []struct {
+	for _, tc := range []struct {
 		name, spec string
 		exitCode   int32
 		want       []string
@@ -42,14 +43,14 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 		{"restart rule for the exit code",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [7]}}]}]}`, 7, nil},
 	} {
-		t.Run(f.name, func(t *testing.T) {
-			oldPod := storedPod(t, f.spec)
+		t.Run(tc.name, func(t *testing.T) {
+			oldPod := storedPod(t, tc.spec)
 			newPod := oldPod.DeepCopy()
 			oldPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",
-				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: f.exitCode}}}}
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: tc.exitCode}}}}
 			newPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",
 				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-			wantErrors(t, updateStatus(newPod, oldPod), f.want)
+			wantErrors(t, updateStatus(newPod, oldPod), tc.want)
 		})
 	}
 }
@@ -62,6 +63,6 @@ func TestStatusUpdateKeepsObservedGenerations(t *testing.T) {
 	newPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "False"}}
 	podstrategy.PrepareForStatusUpdate(newPod, oldPod)
 	if newPod.Status.ObservedGeneration != 3 || newPod.Status.Conditions[0].ObservedGeneration != 2 {
-		t.Errorf("observed generations %d and %d, want 3 and 2", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
+		t.Errorf("got observed generations %d and %d, want 3 and 2", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
 	}
 }

@@ -71,9 +71,10 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	switch {
 	case expected.Resources != nil && oldPod.Spec.Resources != nil:
 		restoreCPUAndMemory(expected.Resources, oldPod.Spec.Resources)
-	case !onlyCPUAndMemory(expected.Resources) || oldPod.Spec.Resources != nil:
+	case !hasOnlyCPUAndMemory(expected.Resources) || oldPod.Spec.Resources != nil:
 		expected.Resources = newPod.Spec.Resources
 	default:
+		// Pod-level CPU and memory may be added.
 		expected.Resources = nil
 	}
 	if !equality.Semantic.DeepEqual(*expected, oldPod.Spec) {
@@ -164,7 +165,7 @@ func withCPUAndMemoryOf(list, old corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-func onlyCPUAndMemory(resources *corev1.ResourceRequirements) bool {
+func hasOnlyCPUAndMemory(resources *corev1.ResourceRequirements) bool {
 	if resources == nil {
 		return true
 	}

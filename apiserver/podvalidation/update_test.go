@@ -105,6 +105,6 @@ func TestEphemeralContainersUpdateIsValidated(t *testing.T) {
 	podstrategy.PrepareForEphemeralContainersUpdate(newPod, oldPod)
 	errs := ValidatePodEphemeralContainersUpdate(newPod, oldPod)
 	if newPod.Spec.Hostname != "" || len(errs) != 1 || !strings.HasPrefix(errs[0].Detail, `existing ephemeral containers "e" may not be changed`) {
-		t.Errorf("host name %q, errors %v, want no host name and one error of container e", newPod.Spec.Hostname, errs)
+		t.Errorf("got host name %q and errors %v, want no host name and one error of container e", newPod.Spec.Hostname, errs)
 	}
 }

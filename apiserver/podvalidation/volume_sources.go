@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	fileModeReason     = "must be a number between 0 and 0777 (octal), both inclusive"
-	byteReason         = "must be between 0 and 255, inclusive"
-	iscsiReason        = "must be valid format"
+	fileModeReason = "must be a number between 0 and 0777 (octal), both inclusive"
+	byteReason     = "must be between 0 and 255, inclusive"
+	iscsiReason    = "must be valid format"
+	// maxISCSINameLength is the maximum length in bytes of "VOLUME NAME:TARGET PORTAL".
 	maxISCSINameLength = 64
 )
 
@@ -181,15 +182,18 @@ func (r *errorCollector) validateStorageOS(source *corev1.StorageOSVolumeSource,
 	}
 }
 
-// maxDriverNameLength bounds the name of a CSI driver.
+// maxDriverNameLength is the maximum length in bytes of the name of a CSI driver.
 const maxDriverNameLength = 63
 
-func (r *errorCollector) validateDriverName(name string, path *field.Path) {
+// ValidateCSIDriverName requires the name of a CSI driver.
+func ValidateCSIDriverName(name string, path *field.Path) field.ErrorList {
+	var r errorCollector
 	if !r.requireNonEmpty(name, path) {
-		return
+		return r.errs
 	}
 	if len(name) > maxDriverNameLength {
 		r.add(field.TooLong(path, name, maxDriverNameLength))
 	}
 	r.invalidEach(path, name, validation.IsDNS1123Subdomain(strings.ToLower(name)))
+	return r.errs
 }

@@ -70,9 +70,3 @@ func (c *podValidator) vendorVolumeTypes(v *corev1.Volume) []volumeType {
 		}},
 	}
 }
-
-func (r *errorCollector) requireNonEmptyList(count int, path *field.Path) {
-	if count == 0 {
-		r.required(path, "")
-	}
-}

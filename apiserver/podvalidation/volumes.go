@@ -50,27 +50,27 @@ func (c *podValidator) ephemeralClaimNames() podfields.NameSet {
 
 // volumeType is a volume source with its validation.
 type volumeType struct {
-	name  string
-	set   bool
-	check func(path *field.Path)
+	name     string
+	isSet    bool
+	validate func(path *field.Path)
 }
 
 // validateVolumeSource requires exactly one source. Only the first one is validated.
 func (c *podValidator) validateVolumeSource(v *corev1.Volume, path *field.Path) {
-	kinds := append(c.localVolumeTypes(v, path), c.remoteVolumeTypes(v)...)
-	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
+	types := append(c.localVolumeTypes(v, path), c.remoteVolumeTypes(v)...)
+	types = append(types, c.otherVolumeTypes(v, path)...)
 	count := 0
-	for _, kind := range kinds {
-		if !kind.set {
+	for _, t := range types {
+		if !t.isSet {
 			continue
 		}
 		count++
-		fldPath := path.Child(kind.name)
+		fldPath := path.Child(t.name)
 		if count > 1 {
 			c.forbidden(fldPath, "may not specify more than 1 volume type")
 			continue
 		}
-		kind.check(fldPath)
+		t.validate(fldPath)
 	}
 	if count == 0 {
 		c.required(path, "must specify a volume type")
@@ -115,12 +115,12 @@ func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []vo
 	}
 }
 
-// projectedVolumeTypes returns the types that are validated last.
-func (c *podValidator) projectedVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
+// otherVolumeTypes returns the types that kube-apiserver validates last.
+func (c *podValidator) otherVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
 	return []volumeType{
 		{"projected", v.Projected != nil, func(p *field.Path) { c.validateProjected(v.Projected, p) }},
 		{"csi", v.CSI != nil, func(p *field.Path) {
-			c.validateDriverName(v.CSI.Driver, p.Child("driver"))
+			c.add(ValidateCSIDriverName(v.CSI.Driver, p.Child("driver"))...)
 			if ref := v.CSI.NodePublishSecretRef; ref != nil {
 				c.requireNonEmpty(ref.Name, p.Child("nodePublishSecretRef", "name"))
 			}

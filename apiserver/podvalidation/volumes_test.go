@@ -36,7 +36,7 @@ func TestVolumeMountsAreValidated(t *testing.T) {
 			[]string{`spec.containers[0].volumeMounts.subPath: Invalid value: "/b": must be a relative path`}},
 		{"only a privileged container may propagate mounts to the host", volume + `volumeMounts: [{name: v, mountPath: /a, mountPropagation: Bidirectional}]}]}`,
 			[]string{`spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`}},
-		{"recursively read-only is read-only", volume + `volumeMounts: [{name: v, mountPath: /a, recursiveReadOnly: Enabled}]}]}`,
+		{"a recursive read-only mount must be read-only", volume + `volumeMounts: [{name: v, mountPath: /a, recursiveReadOnly: Enabled}]}]}`,
 			[]string{`spec.containers[0].volumeMounts.recursiveReadOnly: Forbidden: may only be specified when readOnly is true`}},
 		{"an emptyDir is not a block device", volume + `volumeDevices: [{name: v, devicePath: /dev/x}]}]}`,
 			[]string{`spec.containers[0].volumeDevices[0].name: Invalid value: "v": can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode`}},

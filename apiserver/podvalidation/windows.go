@@ -132,7 +132,7 @@ func hostProcessOf(options *corev1.WindowsSecurityContextOptions) *bool {
 	return podfields.Deref(options).HostProcess
 }
 
-// Limits of Windows user names and credential specs.
+// Limits of Windows user names and credential specs, in bytes.
 const (
 	maxCredentialSpecLength = 64 * 1024
 	maxWindowsDomainLength  = 256

@@ -67,7 +67,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// sync checks a policy whose spec changed since the last check.
+// sync checks a policy unless its current generation has been checked.
 func (c *Controller) sync(ctx context.Context, name string) error {
 	policy, err := c.policies.Get(name)
 	if apierrors.IsNotFound(err) {

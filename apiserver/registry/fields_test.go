@@ -27,7 +27,7 @@ func kindOf(t *testing.T, resource string) kinds.Kind {
 	table := kinds.All()
 	i := slices.IndexFunc(table, func(k kinds.Kind) bool { return k.Resource == resource })
 	if i < 0 {
-		t.Fatalf("no kind has the resource %s", resource)
+		t.Fatalf("got no kind with the resource %s, want one", resource)
 	}
 	return table[i]
 }
@@ -39,13 +39,13 @@ func TestUpdateKeepsStatusAndIncrementsGeneration(t *testing.T) {
 		obj := deployment(c.replicas, c.ready)
 		s.PrepareForUpdate(t.Context(), obj, old)
 		if obj.Status.ReadyReplicas != 1 || obj.Generation != int64(c.generation) {
-			t.Errorf("replicas %d: ready %d, generation %d; want 1 and %d", c.replicas, obj.Status.ReadyReplicas, obj.Generation, c.generation)
+			t.Errorf("replicas %d: got ready %d, generation %d; want 1 and %d", c.replicas, obj.Status.ReadyReplicas, obj.Generation, c.generation)
 		}
 	}
 	created := deployment(1, 5)
 	s.PrepareForCreate(t.Context(), created)
 	if created.Status.ReadyReplicas != 0 || created.Generation != 1 {
-		t.Errorf("created with %d ready replicas, generation %d, want 0 and 1", created.Status.ReadyReplicas, created.Generation)
+		t.Errorf("new object: got %d ready replicas, generation %d, want 0 and 1", created.Status.ReadyReplicas, created.Generation)
 	}
 }
 
@@ -55,18 +55,18 @@ func TestStatusUpdateKeepsSpec(t *testing.T) {
 	obj, old := deployment(7, 5), deployment(1, 1)
 	s.PrepareForUpdate(t.Context(), obj, old)
 	if *obj.Spec.Replicas != 1 || obj.Status.ReadyReplicas != 5 || obj.Generation != 1 {
-		t.Errorf("replicas %d, ready %d, generation %d, want 1, 5 and 1", *obj.Spec.Replicas, obj.Status.ReadyReplicas, obj.Generation)
+		t.Errorf("got replicas %d, ready %d, generation %d, want 1, 5 and 1", *obj.Spec.Replicas, obj.Status.ReadyReplicas, obj.Generation)
 	}
 	if reset := s.GetResetFields()["apps/v1"]; !reset.Has(fieldpath.MakePathOrDie("spec")) || reset.Has(fieldpath.MakePathOrDie("status")) {
-		t.Errorf("reset fields are %v, want spec and not status", reset)
+		t.Errorf("got reset fields %v, want spec and not status", reset)
 	}
 }
 
 func TestContentExcludesMetadataOfKindsWithoutSpec(t *testing.T) {
 	if got := contentPaths(&corev1.ConfigMap{}); !slices.Equal(got, []string{"immutable", "data", "binaryData"}) {
-		t.Errorf("content of a ConfigMap is %v, want immutable, data and binaryData", got)
+		t.Errorf("content of a ConfigMap: got %v, want immutable, data and binaryData", got)
 	}
 	if !sameContent(&corev1.ConfigMap{Data: map[string]string{}}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}) {
-		t.Error("content differs, want metadata ignored and empty data equal to absent data")
+		t.Error("got different content, want metadata ignored and empty data equal to absent data")
 	}
 }

@@ -28,12 +28,18 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 	return r.Store.Watch(ctx, options)
 }
 
-// Update updates an object.
+// Update updates an object, through WrapUpdate if it is set.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if r.strictResourceVersions {
 		info = withResourceVersionCheck(r.kind.GroupVersionKind().GroupKind(), name, info)
 	}
-	return r.Store.Update(ctx, name, info, create, update, forceCreate, options)
+	run := func(ctx context.Context) (runtime.Object, bool, error) {
+		return r.Store.Update(ctx, name, info, create, update, forceCreate, options)
+	}
+	if r.WrapUpdate != nil {
+		return r.WrapUpdate(ctx, run)
+	}
+	return run(ctx)
 }
 
 // withResourceVersionCheck wraps info to reject updated objects with an invalid resource version.

@@ -22,6 +22,12 @@ import (
 // REST serves the main resource of a kind.
 type REST struct {
 	*genericregistry.Store
+	// WrapUpdate, if set, runs the updates of the main resource.
+	WrapUpdate func(ctx context.Context, update func(context.Context) (runtime.Object, bool, error)) (runtime.Object, bool, error)
+	// WrapCreate, if set, runs the creations of the main resource. It calls create with a validation that includes the
+	// given one.
+	WrapCreate func(ctx context.Context, validation rest.ValidateObjectFunc, create func(context.Context, rest.ValidateObjectFunc) (runtime.Object, error)) (runtime.Object, error)
+
 	kind                   kinds.Kind
 	strictResourceVersions bool
 }
@@ -32,6 +38,17 @@ var (
 	_ rest.CategoriesProvider   = &REST{}
 	_ rest.SingularNameProvider = &REST{}
 )
+
+// Create creates an object, through WrapCreate if it is set.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+	create := func(ctx context.Context, validation rest.ValidateObjectFunc) (runtime.Object, error) {
+		return r.Store.Create(ctx, obj, validation, o)
+	}
+	if r.WrapCreate == nil {
+		return create(ctx, validation)
+	}
+	return r.WrapCreate(ctx, validation, create)
+}
 
 // ShortNames implements rest.ShortNamesProvider.
 func (r *REST) ShortNames() []string { return r.kind.ShortNames }
@@ -63,7 +80,7 @@ type Config struct {
 	Typer runtime.ObjectTyper
 	// WarnStoredOnly returns a warning when an object of a stored-only kind is created.
 	WarnStoredOnly bool
-	// StrictResourceVersions rejects resource versions that are not numbers as client errors.
+	// StrictResourceVersions rejects resource versions that are not numbers with a client error.
 	StrictResourceVersions bool
 }
 

@@ -85,7 +85,7 @@ func newSubresourceREST(main *REST, s strategy, rules kinds.UpdateSubresource) *
 	update := updateStrategy{strategy: s, update: rules}
 	store.UpdateStrategy = update
 	store.ResetFieldsStrategy = update
-	store.BeginUpdate, store.AfterUpdate = nil, nil // only the main resource allocates
+	store.BeginUpdate = nil // only the main resource allocates
 	return &SubresourceREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind(), strictResourceVersions: main.strictResourceVersions}
 }
 

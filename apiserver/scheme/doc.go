@@ -1,6 +1,6 @@
 // Package scheme builds the schemes and codecs of the table of kinds.
 //
-// The k8s.io/api types are also the storage types, so each Go type is registered in its version and
+// The k8s.io/api types are also the storage types. So each Go type is registered in its version, and
 // as the __internal version of its group, to which k8s.io/apiserver decodes. No conversions are
 // needed, except for a kind that shares the store of another kind (events.k8s.io) or of another version
 // (autoscaling/v1).

@@ -17,7 +17,7 @@ var parameterTypes = []runtime.Object{
 	&corev1.PodProxyOptions{}, &corev1.NodeProxyOptions{}, &corev1.ServiceProxyOptions{},
 }
 
-// addParameters registers conversions from queries to the types above.
+// addParameters registers conversions from queries to parameterTypes.
 func addParameters(s *runtime.Scheme) error {
 	for _, add := range []func() error{
 		parameterConversion(s, func(q *query, o *corev1.PodLogOptions) {

@@ -44,6 +44,18 @@ func (b *Backend) Release(ctx context.Context, pool, value, owner string) (bool,
 	return resp.Succeeded, nil
 }
 
+// Owner returns the owner of a value, or "".
+func (b *Backend) Owner(ctx context.Context, pool, value string) (string, error) {
+	resp, err := b.client.Client.Get(ctx, allocationPrefix+pool+"/"+value)
+	if err != nil {
+		return "", fmt.Errorf("reading the owner of %s in %s: %w", value, pool, err)
+	}
+	if len(resp.Kvs) == 0 {
+		return "", nil
+	}
+	return string(resp.Kvs[0].Value), nil
+}
+
 // Allocated returns the owners of the allocated values of a pool.
 func (b *Backend) Allocated(ctx context.Context, pool string) (map[string]string, error) {
 	root := allocationPrefix + pool + "/"

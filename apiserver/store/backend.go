@@ -24,7 +24,7 @@ type Backend struct {
 	// newWatcher opens a separate watch stream.
 	newWatcher func() clientv3.Watcher
 	members    []func(context.Context) error // checks of the members of etcd
-	spaceError func() error                  // why etcd or its file system rejects writes; nil if unknown
+	spaceError func() error                  // the reason for which etcd or its file system rejects writes; nil if unknown
 	space      *spaceGuard                   // nil for an external etcd
 	closers    []func()
 }
@@ -54,9 +54,9 @@ func wrapClient(client *clientv3.Client) *kubernetes.Client {
 	return wrapped
 }
 
-// newResourceClient returns a client with its own watch stream and a function that closes the
+// newResourceClient returns a client with a separate watch stream and a function that closes the
 // stream. etcd reports progress on a stream only after every watch on it has started. On a shared
-// stream, a new watch in an idle store would delay the watch caches of all resources.
+// stream, a new watch in a store without writes would delay the watch caches of all resources.
 func (b *Backend) newResourceClient() (*kubernetes.Client, func()) {
 	client := clientv3.NewCtxClient(b.client.Ctx())
 	client.KV, client.Lease, client.Cluster = b.client.KV, b.client.Lease, b.client.Cluster

@@ -18,7 +18,7 @@ const watchBufferLimit = 4096
 // when the channel is empty.
 const resultChanSize = 128
 
-// idleReaderTimeout bounds how long queued events are kept for a reader that does not read, after
+// idleReaderTimeout bounds how long queued events are stored for a reader that does not read, after
 // the cache has ended the watch. The reader then starts a new watch from its last event.
 const idleReaderTimeout = 10 * time.Second
 

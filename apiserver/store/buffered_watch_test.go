@@ -24,7 +24,7 @@ func read(t *testing.T, w watch.Interface, from, n int) int {
 			return i
 		}
 		if got := event.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
-			t.Fatalf("event %s, want %d", got, from+i)
+			t.Fatalf("got event %s, want %d", got, from+i)
 		}
 	}
 	return n
@@ -43,21 +43,22 @@ func TestBufferedWatchQueuesEvents(t *testing.T) {
 		}
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != excess {
-			t.Errorf("%d events remain in the cache, want %d until the reader continues", unread, excess)
+			t.Errorf("got %d events in the cache, want %d until the reader continues", unread, excess)
 		}
 		read(t, w, 0, 100)
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != 0 {
-			t.Errorf("%d events remain in the cache after the reader continued, want 0", unread)
+			t.Errorf("got %d events in the cache after the reader continued, want 0", unread)
 		}
 		cache.Stop() // queued events are still readable
 		if n := read(t, w, 100, capacity+excess); n != capacity+excess-100 {
-			t.Errorf("%d events after the end, want %d", n, capacity+excess-100)
+			t.Errorf("got %d events after the end, want %d", n, capacity+excess-100)
 		}
 	})
 }
 
-// After the cache has ended the watch, a reader that stopped reading does not retain events.
+// TestBufferedWatchDropsEventsOfIdleReader checks that after the cache has ended the watch, a reader that stopped
+// reading does not retain events.
 func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = resultChanSize + 1000
@@ -72,7 +73,7 @@ func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 		read(t, w, 0, 10)
 		time.Sleep(idleReaderTimeout + time.Second)
 		if n := read(t, w, 10, total); n != resultChanSize {
-			t.Errorf("%d events, want the %d in the channel and then the end", n, resultChanSize)
+			t.Errorf("got %d events, want the %d in the channel and then the end", n, resultChanSize)
 		}
 	})
 }
@@ -90,7 +91,7 @@ func TestBufferedWatchStopEndsWatch(t *testing.T) {
 		w.Stop()
 		synctest.Wait()
 		if n := read(t, w, 1, 3); n != 2 {
-			t.Errorf("%d events after Stop, want the 2 in the channel and then the end", n)
+			t.Errorf("got %d events after Stop, want the 2 in the channel and then the end", n)
 		}
 		if !cache.IsStopped() {
 			t.Error("Stop did not end the watch of the cache")

@@ -45,13 +45,13 @@ type CheckResult struct {
 // maxPageErrors bounds the errors that a result lists.
 const maxPageErrors = 3
 
-// Check verifies the embedded etcd in dataDir, which no process may use: the pages of the database,
+// Check verifies the embedded etcd in dataDir, which no process may use. It reads the pages of the database,
 // the records of the log, and the newest snapshot of the membership. It changes nothing.
 func Check(dataDir string) (CheckResult, error) {
 	dir := filepath.Join(dataDir, "etcd")
 	result := CheckResult{Dir: dataDir, Intact: true}
 	if _, err := os.Stat(filepath.Join(dir, "member")); err != nil {
-		return result, fmt.Errorf("no store in %s: want the --data-dir of a server with an embedded etcd: %w", dataDir, err)
+		return result, fmt.Errorf("no store in %s: must be the --data-dir of a server with an embedded etcd: %w", dataDir, err)
 	}
 	lock, err := Lock(dataDir)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestCheckReportsIntactStore(t *testing.T) {
 	populate(t, dir, 100)
 	result, err := Check(dir)
 	if err != nil || !result.Intact || len(result.Parts) != 3 {
-		t.Errorf("Check of an intact store: %+v, %v, want 3 intact parts", result, err)
+		t.Errorf("Check of an intact store: got %+v and error %v, want 3 intact parts", result, err)
 	}
 	b := open(t, dir)
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "is in use") {
@@ -43,8 +43,8 @@ func TestCheckReportsIntactStore(t *testing.T) {
 	}
 }
 
-// Check reports damage to a page without a crash, unless the page is unused. Opening the store
-// returns an error and does not panic.
+// TestDamagedDatabaseIsReported checks that Check reports damage to a page without a crash, unless the page is
+// unused. Opening the store returns an error and does not panic.
 func TestDamagedDatabaseIsReported(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 400)
@@ -72,11 +72,11 @@ func TestDamagedDatabaseIsReported(t *testing.T) {
 			continue
 		}
 		if result, err := Check(dir); err != nil || result.Intact || result.Parts[0].Error == "" {
-			t.Errorf("page %d is damaged: Check returns %+v, %v, want an error of the database", page, result, err)
+			t.Errorf("page %d is damaged: got result %+v and error %v, want an error of the database", page, result, err)
 		}
 		_, err = OpenEmbedded(t.Context(), dir)
 		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "berth server check "+dir) {
-			t.Errorf("page %d is damaged: OpenEmbedded returns %v, want one line with the next step", page, err)
+			t.Errorf("page %d is damaged: OpenEmbedded: got error %v, want one line with the next step", page, err)
 		}
 	}
 	if detected < 40 {
@@ -94,7 +94,7 @@ func TestDamagedLogIsReported(t *testing.T) {
 	populate(t, dir, 100)
 	files, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*.wal"))
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("got log files %v and error %v, want at least one file", files, err)
 	}
 	data, err := os.ReadFile(files[0])
 	if err != nil {
@@ -109,7 +109,7 @@ func TestDamagedLogIsReported(t *testing.T) {
 	}
 	result, err := Check(dir)
 	if err != nil || result.Intact || result.Parts[1].Error == "" {
-		t.Errorf("Check of a damaged log: %+v, %v, want an error of the log", result, err)
+		t.Errorf("Check of a damaged log: got %+v and error %v, want an error of the log", result, err)
 	}
 	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "berth server check") {
 		t.Errorf("OpenEmbedded with a damaged log: %v, want the next step", err)

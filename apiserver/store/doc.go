@@ -1,4 +1,4 @@
-// Package store keeps the objects of the API server in etcd: an embedded single-member etcd without
+// Package store stores the objects of the API server in etcd: an embedded single-member etcd without
 // a socket, or an external cluster. Objects are stored as protobuf below /registry. Each resource has
 // a watch cache unless its kind disables it.
 //

@@ -27,10 +27,11 @@ const (
 	// memberName and peerURL identify the only member. Nothing listens on the URL.
 	memberName = "berth"
 	peerURL    = "http://127.0.0.1:2380"
-	// Above the quota etcd rejects writes, see defragmenter. 8 GiB is the maximum that etcd
-	// recommends.
+	// quotaBytes is the maximum size of the database. Above it etcd rejects writes, see defragmenter.
+	// 8 GiB is the maximum that etcd recommends.
 	quotaBytes = 8 << 30
-	// snapshotCount bounds the log that is replayed after a crash.
+	// snapshotCount is the number of log entries between two snapshots. It bounds the log that is
+	// replayed after a crash.
 	snapshotCount = 10000
 	// maxRequestBytes is etcd's default, which the API server's request limit of 3 MiB assumes.
 	maxRequestBytes = 3 << 19

@@ -94,14 +94,15 @@ func TestOpenExternalRequiresValidTLSFiles(t *testing.T) {
 	}
 }
 
-// openWithTimeout calls OpenExternal with a timeout of a few seconds.
+// openWithTimeout calls OpenExternal with a timeout of 3 seconds.
 func openWithTimeout(t *testing.T, c ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	return OpenExternal(ctx, c)
 }
 
-// A member without leader or with an alarm is not healthy, although it responds.
+// TestMemberHealthReportsMissingLeaderAndAlarms checks that a member without leader or with an alarm is not
+// healthy, although it responds.
 func TestMemberHealthReportsMissingLeaderAndAlarms(t *testing.T) {
 	for want, status := range map[string]*clientv3.StatusResponse{
 		"":                            {Leader: 1},

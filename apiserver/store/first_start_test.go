@@ -23,7 +23,8 @@ func changeDatabase(t *testing.T, path string, change func(*bolt.Tx) error) {
 	}
 }
 
-// A process may end at any point of its first start. The next start completes the store.
+// TestStartAfterInterruptedFirstStart checks that the next start completes the store after a process has ended at
+// any point of its first start.
 func TestStartAfterInterruptedFirstStart(t *testing.T) {
 	createBuckets := func(names ...[]byte) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
@@ -74,7 +75,7 @@ func TestStartAfterInterruptedFirstStart(t *testing.T) {
 			}
 			prepare(t, dir, path)
 			if result, err := Check(dir); err != nil || result.Intact {
-				t.Errorf("Check before the start: %+v, %v, want damage", result, err)
+				t.Errorf("Check before the start: got %+v and error %v, want damage", result, err)
 			}
 			b, err := OpenEmbedded(t.Context(), dir)
 			if err != nil {
@@ -82,20 +83,21 @@ func TestStartAfterInterruptedFirstStart(t *testing.T) {
 			}
 			resp, err := b.client.Client.Get(t.Context(), "/registry/pods/0009")
 			if err == nil && strings.HasPrefix(name, "log") != (len(resp.Kvs) == 1) {
-				t.Errorf("the store has %v, want the object if there is a log", resp.Kvs)
+				t.Errorf("got objects %v, want the object if there is a log", resp.Kvs)
 			}
 			if _, putErr := b.client.Client.Put(t.Context(), "/k", "v"); err != nil || putErr != nil {
-				t.Error(err, putErr)
+				t.Errorf("read and write after the start: got errors %v and %v, want none", err, putErr)
 			}
 			b.Close()
 			if result, err := Check(dir); err != nil || !result.Intact {
-				t.Errorf("Check after the start: %+v, %v, want an intact store", result, err)
+				t.Errorf("Check after the start: got %+v and error %v, want an intact store", result, err)
 			}
 		})
 	}
 }
 
-// A store that was in use must not open without its objects, although etcd would start.
+// TestOpenFailsWithoutObjects checks that a store that was in use does not open without its objects, although etcd
+// would start.
 func TestOpenFailsWithoutObjects(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 10)

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// The store rejects writes while its file system is full. It retains all acknowledged writes, and
-// accepts writes again when space is free.
+// TestStoreIsReadOnlyOnFullFileSystem checks that the store rejects writes while its file system is full. It
+// retains all acknowledged writes, and accepts writes again when space is free.
 func TestStoreIsReadOnlyOnFullFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=400m"); err != nil {
@@ -51,7 +51,7 @@ func TestStoreIsReadOnlyOnFullFileSystem(t *testing.T) {
 	guard.refresh(true)
 	guard.mu.Unlock()
 	if err := b.CheckWritable(); err == nil || put("/registry/pods/a") == nil {
-		t.Errorf("the store is writable on a full file system (%v)", err)
+		t.Errorf("CheckWritable on a full file system: got %v, want an error and rejected writes", err)
 	}
 	guard.updateReserve()
 	if _, err := b.client.Client.Delete(t.Context(), "/registry/pods/k"); err != nil {
@@ -73,7 +73,7 @@ func TestStoreIsReadOnlyOnFullFileSystem(t *testing.T) {
 	guard.mu.Unlock()
 	resp, err := b.client.Client.Get(t.Context(), "/registry/pods/kk")
 	if acknowledged > 1 && (err != nil || len(resp.Kvs) != 1) {
-		t.Errorf("an acknowledged object is lost: %v", err)
+		t.Errorf("acknowledged object after a restart: got %v and error %v, want 1 object", resp, err)
 	}
 	if err := b.Check(t.Context()); err != nil {
 		t.Error(err)

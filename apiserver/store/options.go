@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// prefix of all keys, as in kube-apiserver.
+// prefix starts all keys, as in kube-apiserver.
 const prefix = "/registry"
 
 // Options returns the storage options of each resource. It implements generic.RESTOptionsGetter.
@@ -43,7 +43,7 @@ type Options struct {
 
 var _ generic.RESTOptionsGetter = Options{}
 
-// mediaType returns protobuf, or JSON for types without protobuf such as Berth's own. example may
+// mediaType returns protobuf, or JSON for types without protobuf such as those of Berth. example may
 // be of an internal type.
 func (o Options) mediaType(example runtime.Object, version schema.GroupVersion) string {
 	if kinds, _, err := o.Scheme.ObjectKinds(example); err == nil && len(kinds) > 0 {
@@ -82,7 +82,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	return o.restOptions(cfg, resource, path), nil
 }
 
-// restOptions returns the options that all resources share.
+// restOptions completes cfg with the settings that all resources share and returns the options of a resource.
 func (o Options) restOptions(cfg *storagebackend.Config, resource schema.GroupResource, path string) generic.RESTOptions {
 	cfg.StorageObjectCountTracker = o.Counter
 	return generic.RESTOptions{

@@ -6,7 +6,7 @@ import (
 	etcdmetrics "k8s.io/apiserver/pkg/storage/etcd3/metrics"
 )
 
-// sizeMonitor returns the size of etcd's database.
+// sizeMonitor returns the size of etcd's database in bytes.
 type sizeMonitor func(ctx context.Context) (int64, error)
 
 // Monitor implements etcdmetrics.Monitor.

@@ -14,7 +14,7 @@ import (
 )
 
 // revisionBump is added to the revision of a restored store, so that clients with resource versions
-// of the lost history list again. etcd recommends it for Kubernetes.
+// of the discarded history list again. etcd recommends it for Kubernetes.
 const revisionBump = 1_000_000_000
 
 // SnapshotStatus describes a snapshot in etcd's format.
@@ -45,7 +45,7 @@ func SaveSnapshot(from io.Reader, path string) (SnapshotStatus, error) {
 	if err := os.Rename(part, path); err != nil {
 		return status, fmt.Errorf("saving the snapshot: %w", err)
 	}
-	return status, syncDir(filepath.Dir(path))
+	return status, syncPath(filepath.Dir(path))
 }
 
 func writeSynced(from io.Reader, path string) error {
@@ -60,8 +60,9 @@ func writeSynced(from io.Reader, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
+// syncPath syncs a file or directory.
+func syncPath(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func RestoreSnapshot(path, dataDir string) (SnapshotStatus, error) {
 		err = os.Rename(part, dir)
 	}
 	if err == nil {
-		err = syncDir(dataDir)
+		err = syncPath(dataDir)
 	}
 	if err != nil {
 		_ = os.RemoveAll(part)
@@ -136,7 +137,7 @@ func syncTree(dir string) error {
 		if err != nil {
 			return err
 		}
-		return syncDir(path)
+		return syncPath(path)
 	})
 }
 
@@ -144,7 +145,7 @@ func syncTree(dir string) error {
 // must close it.
 func OpenSnapshot(ctx context.Context, dataDir string) (io.ReadCloser, error) {
 	if dir := filepath.Join(dataDir, "etcd"); !fileutil.Exist(dir) {
-		return nil, fmt.Errorf("no store in %s: want the --data-dir of a server with an embedded etcd", dataDir)
+		return nil, fmt.Errorf("no store in %s: must be the --data-dir of a server with an embedded etcd", dataDir)
 	}
 	b, err := OpenEmbedded(ctx, dataDir)
 	if err != nil {

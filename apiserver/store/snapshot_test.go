@@ -42,7 +42,7 @@ func TestSnapshotRestoresObjects(t *testing.T) {
 	}
 	status := save(t, b, path)
 	if status.TotalKey != 2 || status.Revision != before.Header.Revision {
-		t.Errorf("status %+v, want 2 keys at revision %d", status, before.Header.Revision)
+		t.Errorf("got status %+v, want 2 keys at revision %d", status, before.Header.Revision)
 	}
 	put("/registry/pods/c", "after the snapshot")
 	if _, err := RestoreSnapshot(path, dir); err == nil || !strings.Contains(err.Error(), "is in use") {
@@ -64,21 +64,22 @@ func TestSnapshotRestoresObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result, err := Check(target); err != nil || !result.Intact {
-		t.Errorf("Check of the restored store: %+v, %v, want an intact store", result, err)
+		t.Errorf("Check of the restored store: got %+v and error %v, want an intact store", result, err)
 	}
 	b = open(t, target)
 	resp, err := b.client.Client.Get(t.Context(), "/registry/pods/", clientv3.WithPrefix())
 	if err != nil || len(resp.Kvs) != 2 || string(resp.Kvs[0].Value) != "1" || string(resp.Kvs[1].Value) != "2" {
-		t.Errorf("restored objects %v, %v, want the values 1 and 2", resp, err)
+		t.Errorf("got restored objects %v and error %v, want the values 1 and 2", resp, err)
 	}
-	// A client with a revision of the lost history must list again.
+	// A client with a revision of the discarded history must list again.
 	if resp.Header.Revision <= status.Revision+1000 {
-		t.Errorf("revision %d after the restore, want far more than %d", resp.Header.Revision, status.Revision)
+		t.Errorf("got revision %d after the restore, want far more than %d", resp.Header.Revision, status.Revision)
 	}
 	put("/registry/pods/d", "4")
 }
 
-// A snapshot that is incomplete or damaged does not replace a file, and cannot be restored.
+// TestDamagedSnapshotIsRejected checks that a snapshot that is incomplete or damaged does not replace a file, and
+// cannot be restored.
 func TestDamagedSnapshotIsRejected(t *testing.T) {
 	b := open(t, t.TempDir())
 	if _, err := b.client.Client.Put(t.Context(), "/registry/a", strings.Repeat("x", 10000)); err != nil {
@@ -103,20 +104,20 @@ func TestDamagedSnapshotIsRejected(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := SaveSnapshot(bytes.NewReader(data), path); err == nil {
-				t.Error("SaveSnapshot accepts a damaged snapshot")
+				t.Error("SaveSnapshot returned no error for a damaged snapshot")
 			}
-			if data, _ := os.ReadFile(path); string(data) != "previous snapshot" {
-				t.Error("the previous snapshot was replaced")
+			if data, err := os.ReadFile(path); err != nil || string(data) != "previous snapshot" {
+				t.Errorf("got file %q and error %v, want the previous snapshot", data, err)
 			}
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			target := t.TempDir()
 			if _, err := RestoreSnapshot(path, target); err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("RestoreSnapshot returns %v, want an error with the path", err)
+				t.Errorf("RestoreSnapshot: got error %v, want an error with the path", err)
 			}
-			if entries, _ := os.ReadDir(target); len(entries) != 0 {
-				t.Errorf("the target directory has %v, want no entries", entries)
+			if entries, err := os.ReadDir(target); err != nil || len(entries) != 0 {
+				t.Errorf("got entries %v in the target directory and error %v, want none", entries, err)
 			}
 		})
 	}

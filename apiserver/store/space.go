@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// maxThreshold is the space below which the store is read-only. On small file systems the
-	// threshold is a tenth of their size, but not less than minThreshold: etcd allocates a segment
+	// maxThreshold is the space in bytes below which the store is read-only. On small file systems the
+	// threshold is a tenth of their size, but not less than minThreshold. etcd allocates a segment
 	// of its log, 64 MB, at once, and must still write the objects of the segment to its database.
 	maxThreshold = 256 << 20
 	minThreshold = 80 << 20
-	// spaceInterval is how long an accepted write counts as not yet on disk, at least.
+	// spaceInterval is the minimum time for which an accepted write counts as not yet on disk.
 	spaceInterval = time.Second
 	// newStoreBytes is what etcd allocates for a new store: two segments of its log and a database.
 	newStoreBytes = 160 << 20
@@ -32,7 +32,7 @@ type spaceLevel int
 
 const (
 	spaceOK       spaceLevel = iota
-	spaceLow                 // writes that free space or keep nodes alive
+	spaceLow                 // writes that free space, status updates, Leases of nodes and components
 	spaceCritical            // deletes and Leases of nodes and components
 	spaceFull                // deletes that take effect at once
 )

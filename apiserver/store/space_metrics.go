@@ -12,8 +12,8 @@ type spaceGauges struct {
 	rejected                       *metrics.Counter
 }
 
-// spaceMetrics reports the space of the embedded store. The metrics are registered in the legacy
-// registry, which /metrics exposes.
+// spaceMetrics returns the metrics about the space of the embedded store. The first call registers them in the
+// legacy registry, which /metrics exposes.
 var spaceMetrics = sync.OnceValue(func() spaceGauges {
 	gauge := func(name, help string) *metrics.Gauge {
 		g := metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA})

@@ -60,7 +60,7 @@ func TestSpaceLevels(t *testing.T) {
 	g.refresh(true) // discard earlier writes
 	err := g.check()
 	if err == nil || !strings.Contains(err.Error(), g.dir) || !strings.Contains(err.Error(), "255 MiB available, less than the threshold of 256 MiB") {
-		t.Errorf("check returns %v, want directory, available space and threshold", err)
+		t.Errorf("check: got error %v, want directory, available space and threshold", err)
 	}
 	d.err = errors.New("no such file system")
 	d.set(1 << 30)
@@ -69,7 +69,8 @@ func TestSpaceLevels(t *testing.T) {
 	}
 }
 
-// Writes between two measurements count, so that a burst does not pass the threshold.
+// TestSpaceCountsBurst checks that writes between two measurements count, so that a burst does not pass the
+// threshold.
 func TestSpaceCountsBurst(t *testing.T) {
 	d := &fakeDisk{available: 300 * mib}
 	g := d.guard(t.TempDir())
@@ -80,7 +81,7 @@ func TestSpaceCountsBurst(t *testing.T) {
 		}
 	}
 	if admitted < 40*mib || admitted > 44*mib {
-		t.Errorf("a burst of writes got %d MiB, want 40 to 44 MiB", admitted/mib)
+		t.Errorf("got %d MiB admitted in a burst of writes, want 40 to 44 MiB", admitted/mib)
 	}
 	d.set(300 * mib) // the file system does not show the writes yet
 	if g.admit(mib, spaceOK) == nil {
@@ -108,7 +109,7 @@ func TestSpaceReserveIsReleasedWhenDiskIsFull(t *testing.T) {
 	} {
 		d.set(step.available)
 		if got := reserve(); got != step.want {
-			t.Errorf("%d MiB available: the reserve has %d MiB, want %d", step.available/mib, got/mib, step.want/mib)
+			t.Errorf("%d MiB available: got a reserve of %d MiB, want %d", step.available/mib, got/mib, step.want/mib)
 		}
 	}
 	d.set(mib)
@@ -126,8 +127,8 @@ func requestContext(ctx context.Context, verb, subresource string) context.Conte
 	return request.WithRequestInfo(ctx, &request.RequestInfo{IsResourceRequest: true, Verb: verb, Resource: "pods", Subresource: subresource})
 }
 
-// A store on a nearly full file system accepts only writes that free space or keep nodes alive. It
-// accepts all writes when space is available again.
+// TestReadOnlyStoreAcceptsEssentialWrites checks that a store on a nearly full file system accepts only writes that
+// free space, or that nodes and components need. It accepts all writes when space is available again.
 func TestReadOnlyStoreAcceptsEssentialWrites(t *testing.T) {
 	d := &fakeDisk{now: time.Now(), available: 1 << 30}
 	dir := t.TempDir()
@@ -185,11 +186,11 @@ func TestReadOnlyStoreAcceptsEssentialWrites(t *testing.T) {
 			}
 			var status apierrors.APIStatus
 			if err != nil && (!errors.As(err, &status) || status.Status().Code != http.StatusInsufficientStorage) {
-				t.Errorf("error %v, want an API error with code 507", err)
+				t.Errorf("got error %v, want an API error with code 507", err)
 			}
 		}
 		if readOnly := b.CheckWritable() != nil; readOnly != (level > 0) {
-			t.Errorf("%d MiB available: read-only is %t, want %t", available/mib, readOnly, level > 0)
+			t.Errorf("%d MiB available: got read-only %t, want %t", available/mib, readOnly, level > 0)
 		}
 	}
 	if _, err := b.client.KV.Txn(t.Context()).Then(clientv3.OpDelete("/registry/pods/a/b")).Commit(); err != nil {

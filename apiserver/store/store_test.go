@@ -39,7 +39,7 @@ func TestEmbeddedKeepsData(t *testing.T) {
 	second := open(t, dir)
 	resp, err := second.client.Client.Get(t.Context(), "/k")
 	if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Value) != "v" {
-		t.Errorf("object after a restart: %v, %v, want v", resp, err)
+		t.Errorf("object after a restart: got %v and error %v, want v", resp, err)
 	}
 	if err := second.Check(t.Context()); err != nil {
 		t.Error(err)
@@ -51,7 +51,7 @@ func TestAllocations(t *testing.T) {
 	allocate := func(value, owner string, want bool) {
 		t.Helper()
 		if got, err := b.Allocate(t.Context(), "p", value, owner); err != nil || got != want {
-			t.Errorf("Allocate(%s) to %s: %v, %v, want %v", value, owner, got, err, want)
+			t.Errorf("Allocate(%s) to %s: got %v and error %v, want %v", value, owner, got, err, want)
 		}
 	}
 	allocate("1", "a", true)
@@ -59,16 +59,16 @@ func TestAllocations(t *testing.T) {
 	allocate("1", "b", false)
 	allocate("2", "b", true)
 	if released, err := b.Release(t.Context(), "p", "1", "b"); err != nil || released {
-		t.Errorf("Release by another owner: %v, %v, want false", released, err)
+		t.Errorf("Release by another owner: got %v and error %v, want false", released, err)
 	}
 	allocate("1", "b", false)
 	if released, err := b.Release(t.Context(), "p", "1", "a"); err != nil || !released {
-		t.Errorf("Release by the owner: %v, %v, want true", released, err)
+		t.Errorf("Release by the owner: got %v and error %v, want true", released, err)
 	}
 	allocate("1", "b", true)
 	owners, err := b.Allocated(t.Context(), "p")
 	if err != nil || len(owners) != 2 || owners["1"] != "b" || owners["2"] != "b" {
-		t.Errorf("Allocated returns %v, %v, want 1 and 2 of b", owners, err)
+		t.Errorf("got owners %v and error %v, want 1 and 2 of b", owners, err)
 	}
 }
 
@@ -80,7 +80,8 @@ func TestOpenExternalReportsMissingCAFile(t *testing.T) {
 	}
 }
 
-// A full store reports why it rejects writes. It is writable again after a restart.
+// TestFullStoreIsDefragmented checks that a full store reports why it rejects writes. It is writable again after a
+// restart.
 func TestFullStoreIsDefragmented(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
@@ -119,8 +120,8 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 	}
 }
 
-// A store that is full of live objects is not defragmented, which would block deletes without effect.
-// After deletes it accepts writes again.
+// TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes checks that a store that is full of live objects is not
+// defragmented, which would block deletes without effect. After deletes it accepts writes again.
 func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
@@ -161,7 +162,8 @@ func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 	if d.spaceError() == nil || put() == nil {
 		t.Error("the store accepts writes while live objects fill it")
 	}
-	for i := range n / 2 {
+	// etcd accepts writes until its next commit, so the objects can exceed the quota several times. A quarter of it remains.
+	for i := range n - quota/4>>18 {
 		if _, err := client.Delete(t.Context(), key(i+1)); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +176,7 @@ func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if err := errors.Join(d.reclaim(t.Context()), d.spaceError(), put()); err != nil {
-		t.Errorf("after half of the objects were deleted: %v, want no error", err)
+		t.Errorf("after most objects were deleted: %v, want no error", err)
 	}
 	if os.SameFile(original, databaseInfo()) {
 		t.Error("the file was not replaced by a smaller one")

@@ -3,6 +3,7 @@ package subresource
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,9 +136,7 @@ func mergeMap(to, from map[string]string) map[string]string {
 	if to == nil && len(from) > 0 {
 		to = make(map[string]string, len(from))
 	}
-	for k, v := range from {
-		to[k] = v
-	}
+	maps.Copy(to, from)
 	return to
 }
 

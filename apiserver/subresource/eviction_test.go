@@ -26,9 +26,10 @@ import (
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/eviction"
 )
 
-// evictionTest is an EvictionREST with its own stores and recorded displacements.
+// evictionTest is an EvictionREST with separate stores and recorded displacements.
 type evictionTest struct {
 	*testing.T
 	ctx            context.Context
@@ -66,7 +67,7 @@ func newEvictionTest(t *testing.T) *evictionTest {
 		}
 	}
 	e.EvictionREST = subresource.NewEvictionREST(e.pods.Store, e.budgets.Store, e.pods, func(_ context.Context, r *displacement.Record) error { return e.recordEviction(r) },
-		subresource.EvictionOptions{Refund: true, IncludeReason: true, Rules: budget.Evictions{Recount: true}})
+		eviction.Options{Refund: true, IncludeReason: true, Rules: budget.Evictions{Recount: true}})
 	return e
 }
 
@@ -119,12 +120,12 @@ func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
 		return nil
 	}
 	if err := e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || records != 3 {
-		t.Errorf("%d records, %v, want 3 and no error", records, err)
+		t.Errorf("got %d records and error %v, want 3 and no error", records, err)
 	}
 }
 
-// A concurrent change makes the eviction fail. The eviction reverts its own changes and keeps those of
-// other clients.
+// TestEvictionFailsOnConcurrentChange checks that a concurrent change makes the eviction fail. The eviction
+// reverts its changes and keeps those of other clients.
 func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 	otherCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
 	falseCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
@@ -133,7 +134,7 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 		concurrent func(*corev1.Pod) // change between setting the condition and the delete
 		want       string
 	}{
-		"labels":                              {nil, func(*corev1.Pod) {}, "1 allowed, 0 entries, no condition"},
+		"change of labels":                    {nil, func(*corev1.Pod) {}, "1 allowed, 0 entries, no condition"},
 		"older condition":                     {&falseCondition, func(*corev1.Pod) {}, "1 allowed, 0 entries, False Over"},
 		"condition of another request before": {&otherCondition, func(*corev1.Pod) {}, "0 allowed, 1 entries, True PreemptionByScheduler"},
 		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], otherCondition) }, "0 allowed, 1 entries, True PreemptionByScheduler"},
@@ -164,14 +165,14 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 				t.Errorf("got %v, want a conflict", err)
 			}
 			if got := e.budgetState("b", "a"); got != tc.want {
-				t.Errorf("state %s, want %s", got, tc.want)
+				t.Errorf("got state %s, want %s", got, tc.want)
 			}
 		})
 	}
 }
 
-// An eviction that relies on the debit of another request does not continue after that request has
-// failed.
+// TestEvictionDoesNotUseRevertedDebit checks that an eviction that relies on the debit of another request does not
+// continue after that request has failed.
 func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	e := newEvictionTest(t)
 	e.budget("b", 1, metav1.LabelSelector{})

@@ -2,17 +2,19 @@ package subresource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/util/dryrun"
@@ -21,7 +23,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/network"
 )
 
-// releaseTimeout bounds the release of allocations after a service is deleted. RunRepair releases
+// releaseTimeout limits the release of allocations, which the client cannot cancel. RunRepair releases
 // allocations that remain.
 const releaseTimeout = 10 * time.Second
 
@@ -30,30 +32,30 @@ type ServiceAllocator struct {
 	clusterIPs clusterIPAllocator
 	addresses  addressAllocator // the allocator of clusterIPs
 	store      *registry.Store
-
-	mu             sync.Mutex
-	pendingRelease map[string][]allocation // by owner: allocations of the old object of an update in progress
+	read       func(ctx context.Context, namespace, name string) (*corev1.Service, error)
 }
 
 // NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. Values
 // are allocated before the service is written and released if the write fails. addresses is the
-// store of IPAddresses.
-func NewServiceAllocator(store, addresses *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
+// store of IPAddresses, ranges that of ServiceCIDRs. Creations must go through Create, updates
+// through Update.
+func NewServiceAllocator(store, addresses, ranges *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return nil, fmt.Errorf("service cluster IP range %q: %w", cidr, err)
 	}
 	s := newServiceAllocator(network, addressAllocator{Allocator: allocator, objects: storedAddresses{addresses}})
 	s.store = store
+	s.read = s.readStored
+	s.clusterIPs.further = storedRanges{ranges}.ready
 	store.BeginCreate = s.beginCreate
 	store.BeginUpdate = s.beginUpdate
-	store.AfterUpdate = s.afterUpdate
 	store.AfterDelete = s.afterDelete
 	return s, nil
 }
 
 func newServiceAllocator(network netip.Prefix, addresses addressAllocator) *ServiceAllocator {
-	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), allocator: addresses}, addresses: addresses}
+	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), maxBits: maxBits, allocator: addresses}, addresses: addresses}
 }
 
 func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
@@ -69,50 +71,25 @@ func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Obj
 }
 
 // begin allocates what the service needs. The returned function releases the new allocations if the
-// request fails. It runs before the write, so it only records what the update may release.
+// request fails before the write.
 func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
-	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, old)}
-	if dryRun {
+	attempts := attemptsOf(ctx)
+	attempts.retry(ctx)
+	t := newTransaction(s.clusterIPs, ownerOf(service, old))
+	if t.dryRun = dryRun; dryRun {
 		t.clusterIPs.allocator = dryRunAllocator{allocator: t.clusterIPs.allocator}
 	}
-	errs, err := t.allocate(ctx, service, old)
-	if err == nil && len(errs) > 0 {
-		err = apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, errs)
-	}
-	if err != nil {
+	if err := t.prepare(ctx, service, old); err != nil {
 		t.undo(ctx)
 		return nil, err
 	}
 	return func(ctx context.Context, success bool) {
-		if !success {
+		if !success && !attempts.mayBeWritten() {
 			t.undo(ctx)
 			return
 		}
-		if old != nil && !dryRun {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.pendingRelease == nil {
-				s.pendingRelease = map[string][]allocation{}
-			}
-			s.pendingRelease[t.owner] = allocationsOf(old)
-		}
+		attempts.written(t)
 	}, nil
-}
-
-// afterUpdate releases the allocations that the service no longer has.
-func (s *ServiceAllocator) afterUpdate(obj runtime.Object, options *metav1.UpdateOptions) {
-	service := obj.(*corev1.Service)
-	if dryrun.IsDryRun(options.DryRun) {
-		return
-	}
-	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, nil)}
-	s.mu.Lock()
-	released := s.pendingRelease[t.owner]
-	delete(s.pendingRelease, t.owner)
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
-	defer cancel()
-	t.releaseUnused(ctx, released, service)
 }
 
 func (s *ServiceAllocator) afterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
@@ -122,15 +99,15 @@ func (s *ServiceAllocator) afterDelete(obj runtime.Object, options *metav1.Delet
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, nil)}
-	s.mu.Lock()
-	delete(s.pendingRelease, t.owner)
-	s.mu.Unlock()
-	t.releaseUnused(ctx, allocationsOf(service), &corev1.Service{})
+	t := newTransaction(s.clusterIPs, ownerOf(service, nil))
+	if err := t.findDropped(ctx, allocationsOf(service), nil); err != nil {
+		klog.ErrorS(err, "Failed to release the allocations of a deleted service; the next repair releases them", "service", t.service)
+	}
+	t.releaseDropped(ctx)
 }
 
-// ownerOf returns the owner of a service's allocations. It contains the UID, to distinguish a later
-// service of the same name.
+// ownerOf identifies a service as NAMESPACE/NAME/UID. The UID distinguishes a later service of the same
+// name. The owner of an allocation is the service and the transaction that made it, see newOwner.
 func ownerOf(service, old *corev1.Service) string {
 	if old != nil {
 		service = old
@@ -138,28 +115,100 @@ func ownerOf(service, old *corev1.Service) string {
 	return service.Namespace + "/" + service.Name + "/" + string(service.UID)
 }
 
-// transaction is the allocation for one write of a service.
+// newOwner returns an owner of allocations of a service. No other transaction has the same owner, so that
+// none releases allocations of another one for the same service.
+func newOwner(service string) string { return service + "/" + string(uuid.NewUUID()) }
+
+// belongsTo reports whether an owner is a transaction of a service.
+func belongsTo(owner, service string) bool {
+	return owner == service || strings.HasPrefix(owner, service+"/")
+}
+
+// transaction is the allocation for one attempt to write a service.
 type transaction struct {
 	clusterIPs clusterIPAllocator
+	service    string // see ownerOf
 	owner      string
+	dryRun     bool
 	allocated  []allocation
+	dropped    map[allocation]string // allocations that the write removes from the service, with their owner
+}
+
+func newTransaction(clusterIPs clusterIPAllocator, service string) *transaction {
+	return &transaction{clusterIPs: clusterIPs, service: service, owner: newOwner(service)}
 }
 
 // allocation is an allocated value of a pool.
 type allocation struct{ pool, value string }
 
+// prepare allocates what service needs, and finds what old has and service does not need.
+func (t *transaction) prepare(ctx context.Context, service, old *corev1.Service) error {
+	errs, err := t.allocate(ctx, service, old)
+	if err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, errs)
+	}
+	if old == nil {
+		return nil
+	}
+	return t.findDropped(ctx, allocationsOf(old), allocationsOf(service))
+}
+
+// findDropped records the owners of the former allocations that are not current.
+func (t *transaction) findDropped(ctx context.Context, former, current []allocation) error {
+	for _, a := range former {
+		if slices.Contains(current, a) {
+			continue
+		}
+		owner, err := t.clusterIPs.allocator.Owner(ctx, a.pool, a.value)
+		if err != nil {
+			return err
+		}
+		if belongsTo(owner, t.service) {
+			if t.dropped == nil {
+				t.dropped = map[allocation]string{}
+			}
+			t.dropped[a] = owner
+		}
+	}
+	return nil
+}
+
 // undo releases all new allocations.
 func (t *transaction) undo(ctx context.Context) {
 	for _, a := range t.allocated {
-		t.release(ctx, a)
+		t.release(ctx, a, t.owner)
 	}
 	t.allocated = nil
 }
 
-func (t *transaction) release(ctx context.Context, a allocation) {
-	if _, err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), a.pool, a.value, t.owner); err != nil {
-		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.owner)
+// releaseDropped releases the dropped allocations after the write.
+func (t *transaction) releaseDropped(ctx context.Context) {
+	for a, owner := range t.dropped {
+		t.release(ctx, a, owner)
 	}
+}
+
+func (t *transaction) release(ctx context.Context, a allocation, owner string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if _, err := t.clusterIPs.allocator.Release(ctx, a.pool, a.value, owner); err != nil {
+		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.service)
+	}
+}
+
+// isInProgress reports whether another transaction of the same service has a value.
+func (t *transaction) isInProgress(ctx context.Context, a allocation) bool {
+	owner, err := t.clusterIPs.allocator.Owner(ctx, a.pool, a.value)
+	return err == nil && belongsTo(owner, t.service)
+}
+
+// inProgressError returns a conflict: the client can repeat the request.
+func (t *transaction) inProgressError(service *corev1.Service, a allocation) error {
+	return apierrors.NewConflict(corev1.Resource("services"), service.Name,
+		fmt.Errorf("another update of the Service is allocating or releasing %s; repeat the request", a.value))
 }
 
 func (t *transaction) record(pool, value string) {
@@ -200,22 +249,19 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 	if !ok {
 		return nil, nil // validation rejects the address
 	}
-	if err := t.clusterIPs.allocate(ctx, spec.ClusterIP, t.owner); err != nil {
+	err := t.clusterIPs.allocate(ctx, spec.ClusterIP, t.owner)
+	if a := (allocation{clusterIPPool, addr.String()}); errors.Is(err, errAllocated) && t.isInProgress(ctx, a) {
+		return nil, t.inProgressError(service, a)
+	}
+	if errors.Is(err, errAllocated) || errors.Is(err, errOutOfRange) {
 		message := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
 		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), spec.ClusterIPs, message)}, nil
 	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate IP %s: %w", spec.ClusterIP, err))
+	}
 	t.record(clusterIPPool, addr.String())
 	return nil, nil
-}
-
-// releaseUnused releases the allocations that service does not hold.
-func (t *transaction) releaseUnused(ctx context.Context, allocations []allocation, service *corev1.Service) {
-	current := allocationsOf(service)
-	for _, a := range allocations {
-		if !slices.Contains(current, a) {
-			t.release(ctx, a)
-		}
-	}
 }
 
 // allocationsOf returns the allocations of a service.

@@ -10,13 +10,12 @@ import (
 )
 
 // repairObjects makes the objects agree with the allocations: it creates missing ones and deletes those whose
-// allocation is missing or has another owner. objects must have been listed before the allocations were read, so that
-// such objects are stale. Requests may run at the same time. repairObjects never replaces an object that was not
-// listed.
+// allocation is missing or has another owner. The objects must have been listed before the allocations were read, so
+// that such objects are stale. Requests may run at the same time. An object that was not listed is never replaced.
 //
-// An object of another manager is deleted only if a Service has its address. used maps each cluster IP of a Service to
-// the owner that it had before the objects were listed. Any other allocation may still be in progress or be left over
-// from a crash.
+// An object of another manager is deleted only if a Service has its address. The map used contains the owner of each
+// cluster IP of a Service before the objects were listed. Any other allocation may still be in progress, or remain from
+// a crash.
 func (a addressAllocator) repairObjects(ctx context.Context, objects []networkingv1.IPAddress, owners, used map[string]string) error {
 	kept := map[string]bool{}
 	var errs []error

@@ -22,21 +22,23 @@ func newTestAddress(t *testing.T) (addressAllocator, memoryAllocator, memoryAddr
 	allocations, objects := memoryAllocator{}, memoryAddresses{}
 	a := addressAllocator{allocations, objects}
 	if free, err := a.Allocate(t.Context(), clusterIPPool, testIP, testOwner); !free || err != nil {
-		t.Fatal(free, err)
+		t.Fatalf("got free %t and error %v, want true and no error", free, err)
 	}
 	return a, allocations, objects
 }
 
-// Release deletes the object even if a user has removed its label.
+// TestReleaseDeletesObjectWithoutLabel checks that Release deletes the object even if a user has removed its
+// label.
 func TestReleaseDeletesObjectWithoutLabel(t *testing.T) {
 	a, _, objects := newTestAddress(t)
 	objects[testIP].Labels = nil
 	if _, err := a.Release(t.Context(), clusterIPPool, testIP, testOwner); err != nil || len(objects) != 0 {
-		t.Errorf("error %v, IPAddresses %v, want none", err, objects.parents())
+		t.Errorf("got error %v and IPAddresses %v, want none", err, objects.parents())
 	}
 }
 
-// The repair keeps the object of another manager unless a Service has its address.
+// TestRepairKeepsReservedAddress checks that the repair keeps the object of another manager unless a Service has
+// its address.
 func TestRepairKeepsReservedAddress(t *testing.T) {
 	a, _, objects := newTestAddress(t)
 	objects[testIP] = newIPAddress(testIP, "n/gateway/u")
@@ -49,23 +51,25 @@ func TestRepairKeepsReservedAddress(t *testing.T) {
 		}
 		original := maps.Clone(objects)
 		if err := a.repairObjects(t.Context(), list, owners, map[string]string{testIP: used}); err != nil || objects.parents()[testIP] != want {
-			t.Errorf("Service %s has the address: error %v, IPAddress of %v, want %s", used, err, objects.parents(), want)
+			t.Errorf("Service %s has the address: got error %v and IPAddress of %v, want %s", used, err, objects.parents(), want)
 		}
 		maps.Copy(objects, original)
 	}
 }
 
-// The repair does not leave an IPAddress of a Service that was deleted after the allocations were read.
+// TestRepairDeletesObjectOfReleasedAddress checks that the repair does not leave an IPAddress of a Service that
+// was deleted after the allocations were read.
 func TestRepairDeletesObjectOfReleasedAddress(t *testing.T) {
 	objects := memoryAddresses{}
 	a := addressAllocator{memoryAllocator{}, objects}
 	owners := map[string]string{testIP: testOwner}
 	if err := a.repairObjects(t.Context(), nil, owners, owners); err != nil || len(objects) != 0 {
-		t.Errorf("error %v, IPAddresses %v, want none", err, objects.parents())
+		t.Errorf("got error %v and IPAddresses %v, want none", err, objects.parents())
 	}
 }
 
-// A stale object with a finalizer makes its address unavailable. This is not an error.
+// TestAllocateSkipsTerminatingAddress checks that a stale object with a finalizer makes its address unavailable.
+// This is not an error.
 func TestAllocateSkipsTerminatingAddress(t *testing.T) {
 	a, allocations, objects := newTestAddress(t)
 	objects[testIP].Finalizers = []string{"example.com/wait"}
@@ -73,7 +77,7 @@ func TestAllocateSkipsTerminatingAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if free, err := a.Allocate(t.Context(), clusterIPPool, testIP, "n/b/u"); free || err != nil || len(allocations) != 0 {
-		t.Errorf("free %t, error %v, allocations %v, want no allocation", free, err, allocations)
+		t.Errorf("got free %t, error %v and allocations %v, want no allocation", free, err, allocations)
 	}
 }
 
@@ -84,8 +88,8 @@ func (failingCreate) create(context.Context, *networkingv1.IPAddress) (*networki
 	return nil, errors.New("full disk")
 }
 
-// A Service that is created during the repair keeps its IPAddress. If the create of
-// a missing IPAddress fails, the Service keeps its allocation.
+// TestReconcileKeepsNewService checks that a Service that is created during the repair keeps its IPAddress. If the
+// create of a missing IPAddress fails, the Service keeps its allocation.
 func TestReconcileKeepsNewService(t *testing.T) {
 	_, allocations, objects := newTestAddress(t)
 	s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{allocations, failingCreate{objects}})
@@ -93,11 +97,11 @@ func TestReconcileKeepsNewService(t *testing.T) {
 	svc.UID = "u"
 	uid := objects[testIP].UID
 	if _, err := s.reconcile(t.Context(), []corev1.Service{*svc}, map[allocation]string{}); err != nil || objects[testIP] == nil || objects[testIP].UID != uid {
-		t.Errorf("error %v, IPAddresses %v, want no change", err, objects)
+		t.Errorf("got error %v and IPAddresses %v, want no change", err, objects)
 	}
 	delete(objects, testIP)
 	if _, err := s.reconcile(t.Context(), []corev1.Service{*svc}, map[allocation]string{}); err == nil || len(allocations) != 1 {
-		t.Errorf("failed create: error %v, allocations %v, want an error and 1 allocation", err, allocations)
+		t.Errorf("failed create: got error %v and allocations %v, want an error and 1 allocation", err, allocations)
 	}
 }
 
@@ -108,11 +112,12 @@ func (failingAllocated) Allocated(context.Context, string) (map[string]string, e
 	return nil, errors.New("no leader")
 }
 
-// A repair that cannot read the allocations returns the orphans of the previous repair.
+// TestFailedRepairKeepsOrphans checks that a repair that cannot read the allocations returns the orphans of the
+// previous repair.
 func TestFailedRepairKeepsOrphans(t *testing.T) {
 	s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{failingAllocated{}, memoryAddresses{}})
 	former := map[allocation]string{{clusterIPPool, testIP}: testOwner}
 	if orphans, err := s.repair(t.Context(), former); err == nil || !maps.Equal(orphans, former) {
-		t.Errorf("repair returns %v, %v, want an error and the orphans %v", orphans, err, former)
+		t.Errorf("got orphans %v and error %v, want an error and the orphans %v", orphans, err, former)
 	}
 }

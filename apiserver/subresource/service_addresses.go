@@ -52,16 +52,23 @@ func (a addressAllocator) Allocate(ctx context.Context, pool, value, owner strin
 
 // restore allocates a value that an existing Service has. It keeps a valid IPAddress. It does not release the value if
 // the IPAddress cannot be created.
-func (a addressAllocator) restore(ctx context.Context, pool, value, owner string) error {
-	free, err := a.Allocator.Allocate(ctx, pool, value, owner)
-	if err != nil || !free || pool != clusterIPPool {
+func (a addressAllocator) restore(ctx context.Context, pool, value, service string) error {
+	free, err := a.Allocator.Allocate(ctx, pool, value, newOwner(service))
+	if err == nil && !free {
+		var owner string
+		owner, err = a.Owner(ctx, pool, value)
+		if err == nil && !belongsTo(owner, service) {
+			err = fmt.Errorf("%s of Service %s is allocated to %q", value, service, owner)
+		}
+	}
+	if err != nil || pool != clusterIPPool {
 		return err
 	}
 	object, err := a.objects.get(ctx, value)
-	if err == nil && isManaged(object) && object.DeletionTimestamp == nil && isObjectOf(object, owner) {
+	if err == nil && isManaged(object) && object.DeletionTimestamp == nil && isObjectOf(object, service) {
 		return nil
 	}
-	_, err = a.replaceObject(ctx, value, owner)
+	_, err = a.replaceObject(ctx, value, service)
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
@@ -84,7 +85,7 @@ func TestClusterIPHasIPAddress(t *testing.T) {
 		want := networkingv1.ParentReference{Resource: "services", Namespace: "n", Name: "a"}
 		if *object.Spec.ParentRef != want || object.Labels["ipaddress.kubernetes.io/ip-family"] != family ||
 			object.Labels["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" {
-			t.Errorf("%s: parent %+v, labels %v, want parent %+v, family %s", cidr, *object.Spec.ParentRef, object.Labels, want, family)
+			t.Errorf("%s: got parent %+v and labels %v, want parent %+v, family %s", cidr, *object.Spec.ParentRef, object.Labels, want, family)
 		}
 		finish(t.Context(), false)
 		if len(objects) != 0 {
@@ -93,7 +94,8 @@ func TestClusterIPHasIPAddress(t *testing.T) {
 	}
 }
 
-// An IPAddress of another manager reserves its address. A stale IPAddress does not.
+// TestIPAddressOfAnotherManagerReservesAddress checks that an IPAddress of another manager reserves its address. A
+// stale IPAddress does not.
 func TestIPAddressOfAnotherManagerReservesAddress(t *testing.T) {
 	allocations, objects := memoryAllocator{}, memoryAddresses{}
 	s := newServiceAllocator(netip.MustParsePrefix("10.96.0.0/16"), addressAllocator{allocations, objects})
@@ -106,15 +108,15 @@ func TestIPAddressOfAnotherManagerReservesAddress(t *testing.T) {
 	}
 	_, err := s.beginCreate(t.Context(), service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}), &metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "provided IP is already allocated") || len(allocations) != 0 {
-		t.Errorf("address of another manager: %v, allocations %v, want already allocated", err, allocations)
+		t.Errorf("address of another manager: got error %v and allocations %v, want already allocated", err, allocations)
 	}
 	create(t, s, service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.11"}))(t.Context(), true)
 	if want := map[string]string{"10.96.0.10": "n/gateway", "10.96.0.11": "n/b"}; !maps.Equal(objects.parents(), want) {
-		t.Errorf("parents %v, want %v", objects.parents(), want)
+		t.Errorf("got parents %v, want %v", objects.parents(), want)
 	}
 }
 
-// crashCounter fails all requests after the remaining ones, like a process that crashes.
+// crashCounter lets the remaining requests succeed and fails all later ones, like a process that crashes.
 type crashCounter struct{ remaining int }
 
 var errCrash = errors.New("crashed")
@@ -166,8 +168,8 @@ func (c crashingAddresses) delete(ctx context.Context, name string, uid types.UI
 	return c.memoryAddresses.delete(ctx, name, uid)
 }
 
-// The IPAddresses agree with the allocations after any sequence of requests. After crashes during requests and
-// changes of the objects by users, they agree once the repair has run.
+// TestIPAddressesAgreeWithAllocations checks that the IPAddresses agree with the allocations after any sequence of
+// requests. After crashes during requests and changes of the objects by users, they agree once the repair has run.
 func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -188,7 +190,7 @@ func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 				checkAddresses(t, fmt.Sprintf("seed %d, step %d", seed, step), allocations, objects, stored)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(objects)) { // a user removes the label, or replaces the object
+		for _, name := range slices.Sorted(maps.Keys(objects)) { // a user removes the labels, or replaces the object
 			owner := ownerOfIP(stored, name)
 			if owner == "" {
 				continue
@@ -235,13 +237,19 @@ func randomRequest(ctx context.Context, random *rand.Rand, s *ServiceAllocator, 
 		if old.Spec.Type == corev1.ServiceTypeExternalName {
 			next.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}
 		}
-		finish, err := s.beginUpdate(ctx, next, old, &metav1.UpdateOptions{})
-		if err != nil {
-			return
-		}
-		stored[name] = next
-		finish(ctx, true)
-		s.afterUpdate(next, &metav1.UpdateOptions{})
+		success := random.IntN(5) > 0
+		_, _, _ = s.Update(ctx, func(ctx context.Context) (runtime.Object, bool, error) {
+			finish, err := s.beginUpdate(ctx, next, old, &metav1.UpdateOptions{})
+			if err != nil {
+				return nil, false, err
+			}
+			finish(ctx, true)
+			if !success {
+				return nil, false, apierrors.NewConflict(corev1.Resource("services"), name, errors.New("another version"))
+			}
+			stored[name] = next
+			return next, false, nil
+		})
 	}
 }
 
@@ -261,7 +269,7 @@ func repairStored(t *testing.T, s *ServiceAllocator, allocations memoryAllocator
 	clear(allocations)
 	for _, svc := range stored {
 		for _, c := range allocationsOf(svc) {
-			allocations[c] = ownerOf(svc, nil)
+			allocations[c] = newOwner(ownerOf(svc, nil))
 		}
 	}
 	used, err := s.addresses.Allocated(t.Context(), clusterIPPool)
@@ -283,14 +291,15 @@ func checkAddresses(t *testing.T, stage string, allocations memoryAllocator, obj
 		}
 	}
 	for c, owner := range allocations {
-		allocated[c.value] = owner[:strings.LastIndex(owner, "/")]
+		parts := strings.Split(owner, "/")
+		allocated[c.value] = parts[0] + "/" + parts[1]
 	}
 	for name, object := range objects {
 		if !isManaged(object) {
-			t.Fatalf("%s: IPAddress %s has labels %v, want managed", stage, name, object.Labels)
+			t.Fatalf("%s: IPAddress %s: got labels %v, want managed", stage, name, object.Labels)
 		}
 	}
 	if got := objects.parents(); !maps.Equal(got, want) || !maps.Equal(allocated, want) {
-		t.Fatalf("%s: Services have %v, allocations are %v, IPAddresses %v", stage, want, allocated, got)
+		t.Fatalf("%s: got allocations %v and IPAddresses %v, want the addresses of the Services %v", stage, allocated, got, want)
 	}
 }

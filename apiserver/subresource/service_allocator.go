@@ -1,11 +1,13 @@
 package subresource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +20,8 @@ type Allocator interface {
 	Allocate(ctx context.Context, pool, value, owner string) (bool, error)
 	// Release releases a value if owner has it, and reports whether it did.
 	Release(ctx context.Context, pool, value, owner string) (bool, error)
+	// Owner returns the owner of a value, or "".
+	Owner(ctx context.Context, pool, value string) (string, error)
 	// Allocated returns the owners of all allocated values.
 	Allocated(ctx context.Context, pool string) (map[string]string, error)
 }
@@ -29,27 +33,54 @@ const (
 	firstNodePort, lastNodePort = 30000, 32767
 	// randomAttempts is the number of random values to try before searching the pool.
 	randomAttempts = 16
+	// maxBits is the number of address bits of a range that vary in automatic allocations. 65,534 services are enough,
+	// and users may request any address of a larger range. For further ranges, which may overlap a full one, it is
+	// maxFurtherBits.
+	maxBits, maxFurtherBits = 16, 20
 )
 
 var (
-	errAllocated     = errors.New("provided IP is already allocated")
-	errOutOfRange    = errors.New("the provided network does not match the current range")
-	errPortAllocated = errors.New("provided port is already allocated")
-	errFull          = errors.New("range is full")
+	errAllocated      = errors.New("provided IP is already allocated")
+	errOutOfRange     = errors.New("the provided network does not match the current range")
+	errPortAllocated  = errors.New("provided port is already allocated")
+	errPortOutOfRange = fmt.Errorf("provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort)
+	errFull           = errors.New("range is full")
 )
 
-// clusterIPAllocator allocates cluster IPs from a range.
+// clusterIPAllocator allocates cluster IPs from a range, and from further ranges when it is full or a user requests an
+// address of them.
 type clusterIPAllocator struct {
 	network   netip.Prefix
+	maxBits   int // the number of address bits that vary in automatic allocations
 	allocator Allocator
+	further   func(context.Context) ([]netip.Prefix, error) // nil if there are none
+}
+
+// furtherRanges returns allocators of the further ranges of the same IP family.
+func (a clusterIPAllocator) furtherRanges(ctx context.Context) ([]clusterIPAllocator, error) {
+	if a.further == nil {
+		return nil, nil
+	}
+	networks, err := a.further(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ranges []clusterIPAllocator
+	for _, network := range networks {
+		r := clusterIPAllocator{network: network.Masked(), maxBits: maxFurtherBits, allocator: a.allocator}
+		if r.network.Addr().Is4() == a.network.Addr().Is4() && r.network != a.network && r.size() > 0 {
+			ranges = append(ranges, r)
+		}
+	}
+	return ranges, nil
 }
 
 // size returns the number of usable addresses: all but the network address and, for IPv4, the
 // broadcast address.
 func (a clusterIPAllocator) size() uint64 {
-	bits := a.network.Addr().BitLen() - a.network.Bits()
-	if bits > 16 {
-		bits = 16 // 65,534 services are enough; users may request any address of a larger range
+	bits := min(a.network.Addr().BitLen()-a.network.Bits(), a.maxBits)
+	if bits < 2 {
+		return 0
 	}
 	n := uint64(1)<<bits - 1
 	if a.network.Addr().Is4() {
@@ -80,8 +111,11 @@ func (a clusterIPAllocator) nth(n uint64) netip.Addr {
 // allocate allocates an address that the user requested.
 func (a clusterIPAllocator) allocate(ctx context.Context, address, owner string) error {
 	addr, ok := parseIP(address)
-	if !ok || !a.contains(addr) {
+	if !ok {
 		return errOutOfRange
+	}
+	if contained, err := a.containsAnywhere(ctx, addr); err != nil || !contained {
+		return cmp.Or(err, errOutOfRange)
 	}
 	if addr == a.nth(0) && !isKubernetesService(owner) {
 		return errAllocated
@@ -91,6 +125,15 @@ func (a clusterIPAllocator) allocate(ctx context.Context, address, owner string)
 		err = errAllocated
 	}
 	return err
+}
+
+// containsAnywhere reports whether the range or a further one contains the address.
+func (a clusterIPAllocator) containsAnywhere(ctx context.Context, addr netip.Addr) (bool, error) {
+	if a.contains(addr) {
+		return true, nil
+	}
+	ranges, err := a.furtherRanges(ctx)
+	return slices.ContainsFunc(ranges, func(r clusterIPAllocator) bool { return r.contains(addr) }), err
 }
 
 // isKubernetesService reports whether the owner is the kubernetes Service. The first address is
@@ -112,18 +155,36 @@ func parseIP(address string) (netip.Addr, bool) {
 	return addr.Unmap(), ok
 }
 
-// allocateNext allocates any free address.
+// allocateNext allocates any free address, of a further range if the range is full.
 func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (string, error) {
-	reserved := a.reserved()
-	random := func() string { return a.nth(reserved + rand.Uint64N(a.size()-reserved)).String() }
+	address, err := a.allocateNextFrom(ctx, owner, a.nth(0))
+	if !errors.Is(err, errFull) {
+		return address, err
+	}
+	ranges, err := a.furtherRanges(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range ranges {
+		if address, err := r.allocateNextFrom(ctx, owner, a.nth(0)); !errors.Is(err, errFull) {
+			return address, err
+		}
+	}
+	return "", errFull
+}
+
+// allocateNextFrom allocates any free address of the range itself, except for the one of the kubernetes Service.
+func (a clusterIPAllocator) allocateNextFrom(ctx context.Context, owner string, kubernetes netip.Addr) (string, error) {
+	reserved, size := a.reserved(), a.size()
+	random := func() string { return a.nth(reserved + rand.Uint64N(size-reserved)).String() }
 	values := func(yield func(string) bool) {
-		for n := range a.size() - 1 { // all except the first
-			if !yield(a.nth(1 + (reserved-1+n)%(a.size()-1)).String()) {
+		for n := range size {
+			if !yield(a.nth((reserved + n) % size).String()) {
 				return
 			}
 		}
 	}
-	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, values)
+	return allocateAny(ctx, a.allocator, clusterIPPool, owner, kubernetes.String(), random, values)
 }
 
 // allocateNextPort allocates any free node port.
@@ -136,7 +197,7 @@ func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (i
 			}
 		}
 	}
-	value, err := allocateAny(ctx, allocator, nodePortPool, owner, random, values)
+	value, err := allocateAny(ctx, allocator, nodePortPool, owner, "", random, values)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +208,7 @@ func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (i
 // allocatePort allocates a node port that the user requested.
 func allocatePort(ctx context.Context, allocator Allocator, port int32, owner string) error {
 	if port < firstNodePort || port > lastNodePort {
-		return fmt.Errorf("provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort)
+		return errPortOutOfRange
 	}
 	free, err := allocator.Allocate(ctx, nodePortPool, strconv.Itoa(int(port)), owner)
 	if err == nil && !free {
@@ -156,10 +217,13 @@ func allocatePort(ctx context.Context, allocator Allocator, port int32, owner st
 	return err
 }
 
-// allocateAny tries a few random values, then every value that is not allocated.
-func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, values func(func(string) bool)) (string, error) {
+// allocateAny tries a few random values, then every value that is not allocated, but never the excluded one.
+func allocateAny(ctx context.Context, allocator Allocator, pool, owner, excluded string, random func() string, values func(func(string) bool)) (string, error) {
 	for range randomAttempts {
 		value := random()
+		if value == excluded {
+			continue
+		}
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
 			return value, err
 		}
@@ -169,7 +233,7 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 		return "", err
 	}
 	for value := range values {
-		if _, ok := allocated[value]; ok {
+		if _, ok := allocated[value]; ok || value == excluded {
 			continue
 		}
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -183,16 +247,16 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 type dryRunAllocator struct{ allocator Allocator }
 
 func (d dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
-	allocated, err := d.Allocated(ctx, pool)
-	if err != nil {
-		return false, err
-	}
-	current, ok := allocated[value]
-	return !ok || current == owner, nil
+	current, err := d.Owner(ctx, pool, value)
+	return current == "" || current == owner, err
 }
 
 func (d dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
 	return false, nil
+}
+
+func (d dryRunAllocator) Owner(ctx context.Context, pool, value string) (string, error) {
+	return d.allocator.Owner(ctx, pool, value)
 }
 
 func (d dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {

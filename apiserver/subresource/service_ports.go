@@ -2,6 +2,7 @@ package subresource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,8 +20,8 @@ import (
 func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	// A LoadBalancer that does not need node ports may still request some.
 	if network.NeedsNodePorts(service) || service.Spec.Type == corev1.ServiceTypeLoadBalancer {
-		if errs := t.allocateRequestedPorts(ctx, service, old); len(errs) > 0 {
-			return errs, nil
+		if errs, err := t.allocateRequestedPorts(ctx, service, old); err != nil || len(errs) > 0 {
+			return errs, err
 		}
 	}
 	if network.NeedsNodePorts(service) {
@@ -34,25 +35,33 @@ func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Se
 	return nil, nil
 }
 
-// holds reports whether the service or its old version already holds the port.
+// holds reports whether the service or its old version already has the port.
 func (t *transaction) holds(port int32, old *corev1.Service) bool {
 	c := allocation{nodePortPool, strconv.Itoa(int(port))}
 	return slices.Contains(t.allocated, c) || old != nil && slices.Contains(allocationsOf(old), c)
 }
 
-func (t *transaction) allocateRequestedPorts(ctx context.Context, service, old *corev1.Service) field.ErrorList {
+func (t *transaction) allocateRequestedPorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	var errs field.ErrorList
 	for i, port := range service.Spec.Ports {
 		if port.NodePort == 0 || t.holds(port.NodePort, old) {
 			continue
 		}
-		if err := allocatePort(ctx, t.clusterIPs.allocator, port.NodePort, t.owner); err != nil {
+		a := allocation{nodePortPool, strconv.Itoa(int(port.NodePort))}
+		err := allocatePort(ctx, t.clusterIPs.allocator, port.NodePort, t.owner)
+		if errors.Is(err, errPortAllocated) && t.isInProgress(ctx, a) {
+			return nil, t.inProgressError(service, a)
+		}
+		if errors.Is(err, errPortAllocated) || errors.Is(err, errPortOutOfRange) {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "ports").Index(i).Child("nodePort"), port.NodePort, err.Error()))
 			continue
 		}
-		t.record(nodePortPool, strconv.Itoa(int(port.NodePort)))
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate nodePort %d: %w", port.NodePort, err))
+		}
+		t.record(a.pool, a.value)
 	}
-	return errs
+	return errs, nil
 }
 
 func (t *transaction) allocateMissingPorts(ctx context.Context, service *corev1.Service) error {
@@ -90,7 +99,11 @@ func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old 
 	case *port != 0 && t.holds(*port, old):
 		return nil, nil
 	case *port != 0:
-		if err := allocatePort(ctx, t.clusterIPs.allocator, *port, t.owner); err != nil {
+		err := allocatePort(ctx, t.clusterIPs.allocator, *port, t.owner)
+		if a := (allocation{nodePortPool, strconv.Itoa(int(*port))}); errors.Is(err, errPortAllocated) && t.isInProgress(ctx, a) {
+			return nil, t.inProgressError(service, a)
+		}
+		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", *port, err))
 		}
 	default:

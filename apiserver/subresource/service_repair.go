@@ -12,13 +12,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// repairInterval is how often allocations without a service are searched. An allocation is released
-// only after it was found without a service twice, because the creation of its service may be in progress.
+// repairInterval is the interval between searches for allocations without a service. An allocation is released only
+// after two searches found it without a service, because the creation of its service may be in progress.
 const repairInterval = 5 * time.Minute
 
-// RunRepair periodically releases allocations whose service does not exist, which a crash can leave
-// behind, and allocates values that services hold without an allocation. It makes IPAddresses agree
-// with the allocations. It returns when ctx is done.
+// RunRepair periodically releases allocations whose service does not exist, which a crash can cause. It allocates
+// values that services have without an allocation, and makes IPAddresses agree with the allocations. It returns when
+// ctx is done.
 func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	orphans := map[allocation]string{}
 	tick := time.NewTicker(repairInterval)
@@ -86,8 +86,7 @@ func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[all
 	used, err = s.reconcile(ctx, services.Items, orphans)
 	for a, owner := range orphans {
 		if former[a] == owner {
-			t := &transaction{clusterIPs: s.clusterIPs, owner: owner}
-			t.release(ctx, a)
+			newTransaction(s.clusterIPs, owner).release(ctx, a, owner)
 			delete(orphans, a)
 		}
 	}
@@ -100,10 +99,11 @@ func (s *ServiceAllocator) reconcile(ctx context.Context, services []corev1.Serv
 	used := map[string]string{}
 	var errs []error
 	for i := range services {
-		owner := ownerOf(&services[i], nil)
+		service := ownerOf(&services[i], nil)
 		for _, a := range allocationsOf(&services[i]) {
-			if allocated[a] != owner {
-				errs = append(errs, s.addresses.restore(ctx, a.pool, a.value, owner))
+			owner := allocated[a]
+			if !belongsTo(owner, service) {
+				errs = append(errs, s.addresses.restore(ctx, a.pool, a.value, service))
 				continue
 			}
 			delete(allocated, a)

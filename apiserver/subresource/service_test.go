@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -29,6 +30,10 @@ func (m memoryAllocator) Release(_ context.Context, pool, value, owner string) (
 		delete(m, c)
 	}
 	return released, nil
+}
+
+func (m memoryAllocator) Owner(_ context.Context, pool, value string) (string, error) {
+	return m[allocation{pool, value}], nil
 }
 
 func (m memoryAllocator) Allocated(_ context.Context, pool string) (map[string]string, error) {
@@ -61,6 +66,20 @@ func create(t *testing.T, s *ServiceAllocator, svc *corev1.Service) func(context
 	return finish
 }
 
+// update updates a service. write replaces the write of the store and returns its error.
+func update(t *testing.T, s *ServiceAllocator, next, old *corev1.Service, write func() error) error {
+	t.Helper()
+	_, _, err := s.Update(t.Context(), func(ctx context.Context) (runtime.Object, bool, error) {
+		finish, err := s.beginUpdate(ctx, next, old, &metav1.UpdateOptions{})
+		if err != nil {
+			return nil, false, err
+		}
+		finish(ctx, true)
+		return next, false, write()
+	})
+	return err
+}
+
 func TestClusterIPIsAllocated(t *testing.T) {
 	allocated := memoryAllocator{}
 	s := newTestAllocator(allocated, "10.96.0.0/16")
@@ -68,10 +87,10 @@ func TestClusterIPIsAllocated(t *testing.T) {
 	finish := create(t, s, svc)
 	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
 	if err != nil || !s.clusterIPs.network.Contains(addr) || len(svc.Spec.ClusterIPs) != 1 {
-		t.Fatalf("clusterIP %q, clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.clusterIPs.network)
+		t.Fatalf("got clusterIP %q and clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.clusterIPs.network)
 	}
 	if *svc.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
-		t.Errorf("policy %v, families %v, want SingleStack, IPv4", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
+		t.Errorf("got policy %v and families %v, want SingleStack, IPv4", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
 	}
 	finish(t.Context(), false)
 	if len(allocated) != 0 {
@@ -98,7 +117,8 @@ func TestInvalidRequestedClusterIPIsRejected(t *testing.T) {
 	}
 }
 
-// The first address is reserved for the kubernetes Service, even if the Service does not exist.
+// TestFirstClusterIPIsReserved checks that the first address is reserved for the kubernetes Service, even if the
+// Service does not exist.
 func TestFirstClusterIPIsReserved(t *testing.T) {
 	s := newTestAllocator(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
@@ -109,28 +129,26 @@ func TestFirstClusterIPIsReserved(t *testing.T) {
 	create(t, s, kubernetes)(t.Context(), true)
 }
 
-// An update releases allocations after the write and not before, because the write may fail.
+// TestUpdateReleasesAfterWrite checks that an update releases allocations after the write and not before, because
+// the write may fail.
 func TestUpdateReleasesAfterWrite(t *testing.T) {
 	allocated := memoryAllocator{}
 	s := newTestAllocator(allocated, "10.96.0.0/16")
 	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
 	create(t, s, old)(t.Context(), true)
 	next := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x"})
-	finish, err := s.beginUpdate(t.Context(), next, old, &metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finish(t.Context(), true)
-	if len(allocated) != 1 {
-		t.Errorf("allocations before the write: %v, want 1", allocated)
-	}
-	s.afterUpdate(next, &metav1.UpdateOptions{})
-	if len(allocated) != 0 {
-		t.Errorf("allocations after the write: %v, want none", allocated)
+	err := update(t, s, next, old, func() error {
+		if len(allocated) != 1 {
+			t.Errorf("allocations before the write: %v, want 1", allocated)
+		}
+		return nil
+	})
+	if err != nil || len(allocated) != 0 {
+		t.Errorf("got error %v and allocations %v after the write, want none", err, allocated)
 	}
 }
 
-// Different spellings of an address refer to the same allocation.
+// TestRequestedClusterIPIsReleased checks that different spellings of an address refer to the same allocation.
 func TestRequestedClusterIPIsReleased(t *testing.T) {
 	allocated := memoryAllocator{}
 	s := newTestAllocator(allocated, "10.96.0.0/16")
@@ -142,7 +160,8 @@ func TestRequestedClusterIPIsReleased(t *testing.T) {
 	}
 }
 
-// A load balancer without required node ports may request some, which are then allocated.
+// TestLoadBalancerMayRequestNodePorts checks that a load balancer without required node ports may request some,
+// which are then allocated.
 func TestLoadBalancerMayRequestNodePorts(t *testing.T) {
 	allocated, allocateNodePorts := memoryAllocator{}, false
 	s := newTestAllocator(allocated, "10.96.0.0/16")
@@ -159,7 +178,7 @@ func TestLoadBalancerMayRequestNodePorts(t *testing.T) {
 	}
 }
 
-// Every address of a range is allocated once, then the range is full.
+// TestClusterIPRangeIsFull checks that every address of a range is allocated once, then the range is full.
 func TestClusterIPRangeIsFull(t *testing.T) {
 	allocated := memoryAllocator{}
 	s := newTestAllocator(allocated, "10.0.0.0/29") // .1, the kubernetes Service, to .6
@@ -185,7 +204,7 @@ func TestNodePortsAreAllocatedAndReleased(t *testing.T) {
 	create(t, s, svc)(t.Context(), true)
 	ports := svc.Spec.Ports
 	if ports[0].NodePort < firstNodePort || ports[0].NodePort > lastNodePort || ports[0].NodePort != ports[1].NodePort || ports[2].NodePort != 30080 {
-		t.Errorf("node ports are %d, %d, %d, want a shared one in the range and 30080", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
+		t.Errorf("got node ports %d, %d, %d, want a shared one in the range and 30080", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
 	}
 	duplicate := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
 	if _, err := s.beginCreate(t.Context(), duplicate, &metav1.CreateOptions{}); err == nil {
@@ -194,12 +213,9 @@ func TestNodePortsAreAllocatedAndReleased(t *testing.T) {
 	// A service without node ports and cluster IPs releases all of them.
 	changed := svc.DeepCopy()
 	changed.Spec.Type = corev1.ServiceTypeExternalName
-	finish, err := s.beginUpdate(t.Context(), changed, svc, &metav1.UpdateOptions{})
-	if err != nil {
+	if err := update(t, s, changed, svc, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	finish(t.Context(), true)
-	s.afterUpdate(changed, &metav1.UpdateOptions{})
 	if len(allocated) != 0 {
 		t.Errorf("allocations of a service of type ExternalName: %v, want none", allocated)
 	}
@@ -213,6 +229,6 @@ func TestDryRunAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if svc.Spec.ClusterIP == "" || len(allocated) != 0 {
-		t.Errorf("clusterIP %q, allocations %v: want an address and no allocation", svc.Spec.ClusterIP, allocated)
+		t.Errorf("got clusterIP %q and allocations %v, want an address and no allocation", svc.Spec.ClusterIP, allocated)
 	}
 }

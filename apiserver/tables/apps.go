@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// containersAndImages returns the columns for the cells of containerCells.
 func containersAndImages() (metav1.TableColumnDefinition, metav1.TableColumnDefinition) {
 	return wide(stringColumn("Containers", "Names of the containers.")), wide(stringColumn("Images", "Images of the containers."))
 }

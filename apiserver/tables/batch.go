@@ -27,7 +27,7 @@ func batchTable(resource schema.GroupResource) (Table, bool) {
 }
 
 func jobRow(job *batchv1.Job) []any {
-	completions := ""
+	var completions string
 	switch parallel := deref(job.Spec.Parallelism, 0); {
 	case job.Spec.Completions != nil:
 		completions = fmt.Sprintf("%d/%d", job.Status.Succeeded, *job.Spec.Completions)
@@ -49,9 +49,9 @@ func jobRow(job *batchv1.Job) []any {
 }
 
 func jobStatus(job *batchv1.Job) string {
-	isTrue := func(kind batchv1.JobConditionType) bool {
+	isTrue := func(conditionType batchv1.JobConditionType) bool {
 		for _, c := range job.Status.Conditions {
-			if c.Type == kind {
+			if c.Type == conditionType {
 				return c.Status == corev1.ConditionTrue
 			}
 		}

@@ -104,9 +104,9 @@ func nodeRow(n *corev1.Node) []any {
 		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion)}
 }
 
-func nodeAddress(n *corev1.Node, kind corev1.NodeAddressType) string {
+func nodeAddress(n *corev1.Node, addressType corev1.NodeAddressType) string {
 	for _, a := range n.Status.Addresses {
-		if a.Type == kind {
+		if a.Type == addressType {
 			return a.Address
 		}
 	}

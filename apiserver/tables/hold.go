@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// holdColumns match deploy/hold-crd.yaml.
+// holdColumns returns the columns of Holds. They equal those in deploy/hold-crd.yaml.
 func holdColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Type", "Reserve reserves capacity on the node, Avoid keeps pods off the node."), stringColumn("Node", "Node of the Hold."),
 		stringColumn("Owner", "Controller that owns the pods."), stringColumn("Cause", "Reason for the Hold."), integerColumn("Count", "Number of pods of the owner that were displaced for this reason."),

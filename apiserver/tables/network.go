@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// maxShownEndpoints is the number of shown list items before "+ n more...".
-const maxShownEndpoints = 3
+// maxShownItems is the number of shown list items before "+ n more...".
+const maxShownItems = 3
 
 func networkTable(resource schema.GroupResource) (Table, bool) {
 	switch resource {
@@ -91,10 +91,10 @@ func endpointsCell(e *corev1.Endpoints) string { //nolint:staticcheck // the dep
 
 // truncateList joins the first items of a list and appends the number of the others.
 func truncateList(list []string) string {
-	if len(list) <= maxShownEndpoints {
+	if len(list) <= maxShownItems {
 		return strings.Join(list, ",")
 	}
-	return fmt.Sprintf("%s + %d more...", strings.Join(list[:maxShownEndpoints], ","), len(list)-maxShownEndpoints)
+	return fmt.Sprintf("%s + %d more...", strings.Join(list[:maxShownItems], ","), len(list)-maxShownItems)
 }
 
 func sliceRow(s *discoveryv1.EndpointSlice) []any {

@@ -2,11 +2,9 @@ package tables
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -30,9 +28,6 @@ func networkingTable(resource schema.GroupResource) (Table, bool) {
 		return newTable(func(a *networkingv1.IPAddress) []any {
 			return []any{a.Name, parentCell(a.Spec.ParentRef), age(&a.ObjectMeta)}
 		}, nameColumn(), stringColumn("ParentRef", "Object that uses the address."), ageColumn())
-	case storagev1.Resource("volumeattributesclasses"):
-		return newTable(func(c *storagev1.VolumeAttributesClass) []any { return []any{c.Name, c.DriverName, age(&c.ObjectMeta)} },
-			nameColumn(), stringColumn("DriverName", "CSI driver."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -43,9 +38,6 @@ func ingressRow(i *networkingv1.Ingress) []any {
 		if rule.Host != "" {
 			hosts = append(hosts, rule.Host)
 		}
-	}
-	if len(hosts) > maxShownEndpoints {
-		hosts = append(slices.Clone(hosts[:maxShownEndpoints]), "+ "+strconv.Itoa(len(hosts)-maxShownEndpoints)+" more...")
 	}
 	for _, in := range i.Status.LoadBalancer.Ingress {
 		if address := firstNonEmpty(in.IP, in.Hostname); address != "" {
@@ -58,7 +50,7 @@ func ingressRow(i *networkingv1.Ingress) []any {
 	}
 	cell := "*"
 	if len(hosts) > 0 {
-		cell = strings.Join(hosts, ",")
+		cell = truncateList(hosts)
 	}
 	return []any{i.Name, deref(i.Spec.IngressClassName, "<none>"), cell, strings.Join(addresses, ","), ports, age(&i.ObjectMeta)}
 }

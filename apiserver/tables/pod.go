@@ -48,23 +48,24 @@ func readinessGates(pod *corev1.Pod) string {
 	}
 	passed := 0
 	for _, gate := range pod.Spec.ReadinessGates {
-		if podConditionTrue(pod, gate.ConditionType) {
+		if isPodConditionTrue(pod, gate.ConditionType) {
 			passed++
 		}
 	}
 	return fmt.Sprintf("%d/%d", passed, len(pod.Spec.ReadinessGates))
 }
 
-func podConditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+func isPodConditionTrue(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
 	for _, c := range pod.Status.Conditions {
-		if c.Type == kind {
+		if c.Type == conditionType {
 			return c.Status == corev1.ConditionTrue
 		}
 	}
 	return false
 }
 
-// summarize evaluates init containers first. While they run, other containers are ignored.
+// summarize returns the summary of a pod. It evaluates init containers first; while they run, it
+// ignores the other containers.
 func summarize(pod *corev1.Pod) podSummary {
 	s := podSummary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -82,10 +83,10 @@ func summarize(pod *corev1.Pod) podSummary {
 			s.total++
 		}
 	}
-	sidecarSummary, initializing := s.initContainers(pod, sidecars)
-	if !initializing || podConditionTrue(pod, corev1.PodInitialized) {
+	sidecarSummary, initializing := s.addInitContainers(pod, sidecars)
+	if !initializing || isPodConditionTrue(pod, corev1.PodInitialized) {
 		s.restarts, s.lastRestart = sidecarSummary.restarts, sidecarSummary.lastRestart
-		s.containers(pod)
+		s.addContainers(pod)
 	}
 	switch phase := pod.Status.Phase; {
 	case pod.DeletionTimestamp == nil:
@@ -97,20 +98,22 @@ func summarize(pod *corev1.Pod) podSummary {
 	return s
 }
 
-func (s *podSummary) count(c *corev1.ContainerStatus) {
+// addRestarts adds the restarts of a container.
+func (s *podSummary) addRestarts(c *corev1.ContainerStatus) {
 	s.restarts += int(c.RestartCount)
 	if t := c.LastTerminationState.Terminated; t != nil && s.lastRestart.Before(&t.FinishedAt) {
 		s.lastRestart = t.FinishedAt
 	}
 }
 
-// initContainers evaluates the init containers up to the first one that has not completed.
-func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (sidecarSummary podSummary, initializing bool) {
+// addInitContainers evaluates the init containers up to the first one that has not completed. It also
+// returns the restarts of sidecars.
+func (s *podSummary) addInitContainers(pod *corev1.Pod, sidecars map[string]bool) (sidecarSummary podSummary, initializing bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
-		s.count(c)
+		s.addRestarts(c)
 		if sidecars[c.Name] {
-			sidecarSummary.count(c)
+			sidecarSummary.addRestarts(c)
 		}
 		switch terminated, waiting := c.State.Terminated, c.State.Waiting; {
 		case terminated != nil && terminated.ExitCode == 0:
@@ -132,13 +135,13 @@ func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (
 	return sidecarSummary, false
 }
 
-// containers evaluates the containers in reverse order, so that the first container with a reason
+// addContainers evaluates the containers in reverse order, so that the first container with a reason
 // determines the status.
-func (s *podSummary) containers(pod *corev1.Pod) {
+func (s *podSummary) addContainers(pod *corev1.Pod) {
 	running := false
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]
-		s.count(c)
+		s.addRestarts(c)
 		switch {
 		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
 			s.reason = c.State.Waiting.Reason
@@ -151,7 +154,7 @@ func (s *podSummary) containers(pod *corev1.Pod) {
 	}
 	if s.reason == "Completed" && running {
 		s.reason = "NotReady"
-		if podConditionTrue(pod, corev1.PodReady) {
+		if isPodConditionTrue(pod, corev1.PodReady) {
 			s.reason = "Running"
 		}
 	}

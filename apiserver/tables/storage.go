@@ -42,6 +42,9 @@ func storageTable(resource schema.GroupResource) (Table, bool) {
 			}
 			return []any{c.Name, c.StorageClassName, available}
 		}, nameColumn(), stringColumn("StorageClassName", "Storage class."), stringColumn("Capacity", "Available capacity."))
+	case storagev1.Resource("volumeattributesclasses"):
+		return newTable(func(c *storagev1.VolumeAttributesClass) []any { return []any{c.Name, c.DriverName, age(&c.ObjectMeta)} },
+			nameColumn(), stringColumn("DriverName", "CSI driver."), ageColumn())
 	case storagev1.Resource("volumeattachments"):
 		return newTable(func(a *storagev1.VolumeAttachment) []any {
 			return []any{a.Name, a.Spec.Attacher, deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, age(&a.ObjectMeta)}

@@ -39,7 +39,8 @@ func For(resource schema.GroupResource) (Table, bool) {
 	}, false
 }
 
-// newTable returns a table whose rows are built from T.
+// newTable returns a table whose rows are built from T, and true, as the tables of groups do for a
+// resource that they have.
 func newTable[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
 	return Table{Columns: columns, Row: func(obj runtime.Object) ([]any, error) {
 		typed, ok := obj.(T)
@@ -70,7 +71,7 @@ func booleanColumn(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
 }
 
-// wide sets the priority of columns that only -o wide shows.
+// wide returns c with the priority of columns that only -o wide shows.
 func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	c.Priority = 1
 	return c

@@ -29,7 +29,7 @@ func row(t *testing.T, resource schema.GroupResource, obj runtime.Object) string
 		t.Fatal(err)
 	}
 	if len(cells) != len(table.Columns) {
-		t.Errorf("%s: %d cells for %d columns", resource, len(cells), len(table.Columns))
+		t.Errorf("%s: got %d cells, want %d, one for each column", resource, len(cells), len(table.Columns))
 	}
 	out := make([]string, len(cells))
 	for i, c := range cells {
@@ -123,16 +123,16 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestTableOfUnknownResource checks that a resource without a table has the columns name and creation time, and that
+// TestResourceWithoutTable checks that a resource without a table has the columns name and creation time, and that
 // an object of another type is an error.
-func TestTableOfUnknownResource(t *testing.T) {
+func TestResourceWithoutTable(t *testing.T) {
 	table, found := For(corev1.Resource("limitranges"))
 	cells, err := table.Row(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "x", CreationTimestamp: metav1.Unix(0, 0)}})
 	if found || err != nil || fmt.Sprint(cells) != "[x 1970-01-01T00:00:00Z]" {
-		t.Errorf("limit range: found %v, cells %v, error %v, want only name and creation time", found, cells, err)
+		t.Errorf("limit range: got found %v, cells %v, error %v, want only name and creation time", found, cells, err)
 	}
 	pods, _ := For(corev1.Resource("pods"))
 	if _, err := pods.Row(&corev1.Node{}); err == nil {
-		t.Error("a node was printed with the columns of a pod")
+		t.Error("row of a node in the table of pods: got no error, want one")
 	}
 }

@@ -18,7 +18,7 @@ import (
 // packer is the scheduler name of the pods to pack.
 const packer = "packer"
 
-// benchCluster is the cluster that a pass uses.
+// benchCluster is a cluster and the policy to run on it.
 type benchCluster struct {
 	snapshot *descheduling.Snapshot
 	state    *cluster.State
@@ -59,7 +59,7 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 	return out, nil
 }
 
-// grantAllMover replaces an API server that grants all evictions.
+// grantAllMover grants all evictions without an API server.
 type grantAllMover struct{}
 
 func (grantAllMover) ChoosesNodes() bool { return false }
@@ -70,7 +70,7 @@ func (grantAllMover) Move(string, string, *descheduling.Candidate) (*deschedulin
 
 func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
 
-// pass makes one pass over the cluster, which it does not change.
+// pass makes one pass over the cluster without changing it, and adds its cost to r.
 func (c *benchCluster) pass(planned bool, r *Result) error {
 	var m descheduling.Mover = grantAllMover{}
 	var p *planning.Planner

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// maxPasses is the maximum number of measured passes.
+const maxPasses = 50
+
 func main() {
 	planned := flag.Bool("planned", false, "planned mode instead of compatible mode")
 	minTime := flag.Duration("min-time", 0, "CPU time after which no further pass starts")
@@ -43,7 +46,7 @@ func run(file string, planned bool, minTime time.Duration, profile string) error
 	}
 	r := &Result{}
 	n := 0
-	for ; n == 0 || r.CPU < minTime.Seconds() && n < 50; n++ {
+	for ; n == 0 || r.CPU < minTime.Seconds() && n < maxPasses; n++ {
 		runtime.GC()
 		r.Refused = 0
 		if err := c.pass(planned, r); err != nil {

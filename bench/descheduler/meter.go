@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// readings are the resource usage of this process up to a time.
+// readings are the resource usage of this process since its start.
 type readings struct {
 	at     time.Time
 	cpu    time.Duration
@@ -25,7 +25,7 @@ func readMeters() readings {
 	return readings{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
 }
 
-// since adds the usage since an earlier reading to the result.
+// since adds the usage since an earlier reading to the result. It sets the peak memory of the process.
 func (m readings) since(before readings, r *Result) error {
 	r.CPU += (m.cpu - before.cpu).Seconds()
 	r.Seconds += m.at.Sub(before.at).Seconds()

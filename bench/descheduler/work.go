@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is the work to do; see parity/descheduler.
+// Workload is the work to do. parity/descheduler documents its fields.
 type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
@@ -21,7 +21,7 @@ type Workload struct {
 	Policy json.RawMessage
 }
 
-// Result is the measurement; see parity/descheduler.
+// Result is the measurement. parity/descheduler documents its fields.
 type Result struct {
 	CPU, Seconds float64
 	Allocs       float64
@@ -40,7 +40,7 @@ func readWorkload(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// pod returns the pod of one entry.
+// pod returns the bound pod with index i.
 func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)

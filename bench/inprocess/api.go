@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// fakeAPI replaces the API server: it has pods, the list of nodes, and one watch of pods that passes
+// fakeAPI replaces the API server. It has pods, a constant list of nodes, and one watch of pods that passes
 // pointers.
 type fakeAPI struct {
 	workload *Workload
@@ -25,8 +25,8 @@ type fakeAPI struct {
 	pods     map[string]*trackedPod // by name
 	order    []string               // bound pods that arrived, oldest first
 	version  int64
-	answered int
-	changed  chan struct{}
+	answered int           // arrived pods that were bound or reported
+	changed  chan struct{} // receives a value after answered has changed
 
 	bound, unschedulable, victims int
 }
@@ -63,7 +63,7 @@ func (a *fakeAPI) initPod(pod *corev1.Pod, template int, name string) error {
 	if err := pod.Unmarshal(a.encoded[template]); err != nil {
 		return err
 	}
-	pod.Name, pod.UID = name, types.UID("b1946ac9-2492-4d23-8f9c-"+name)
+	pod.Name, pod.UID = name, types.UID(uidPrefix+name)
 	pod.CreationTimestamp.Time = time.Now()
 	pod.ResourceVersion = a.nextVersion()
 	return nil
@@ -74,7 +74,7 @@ func (a *fakeAPI) nextVersion() string {
 	return strconv.FormatInt(a.version, 10)
 }
 
-// prepare creates the pods that will arrive.
+// prepare creates the pods with the indices from up to, but not including, to.
 func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	pods := make([]*corev1.Pod, 0, to-from)
 	for i := from; i < to; i++ {
@@ -87,7 +87,7 @@ func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods, all at once, and blocks until each is bound or reported.
+// arrive adds pods, all at once, and blocks until each is bound or reported. from is the index of the first.
 func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	for i, pod := range pods {
 		a.mu.Lock()
@@ -105,7 +105,7 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 			return nil
 		}
 		if time.Since(start) > timeout {
-			return fmt.Errorf("%d of %d pods answered after %v", answered, to, timeout)
+			return fmt.Errorf("%d of %d pods are bound or reported after %v", answered, to, timeout)
 		}
 		select {
 		case <-a.changed:
@@ -116,7 +116,7 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 
 func podNotFound(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
 
-// change replaces a pod with a changed one and sends the event.
+// change replaces a pod with a changed copy and sends the event.
 func (a *fakeAPI) change(name string, change func(tracked *trackedPod, p *corev1.Pod)) (*corev1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,8 +127,8 @@ func (a *fakeAPI) change(name string, change func(tracked *trackedPod, p *corev1
 	pod := *tracked.pod
 	pod.ResourceVersion = a.nextVersion()
 	tracked.pod = &pod
-	a.events <- watch.Event{Type: watch.Modified, Object: &pod}
 	change(tracked, &pod)
+	a.events <- watch.Event{Type: watch.Modified, Object: &pod}
 	return &pod, nil
 }
 
@@ -145,6 +145,7 @@ func (a *fakeAPI) markAnswered(tracked *trackedPod) {
 	}
 }
 
+// remove deletes a pod and sends the event. The caller holds a.mu.
 func (a *fakeAPI) remove(name string) error {
 	tracked := a.pods[name]
 	if tracked == nil {

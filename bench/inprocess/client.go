@@ -16,29 +16,35 @@ import (
 	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 )
 
-// client is the fake client set, except for pods and nodes, which fakeAPI serves.
+// client is the fake client set, except for pods and nodes, which fakeAPI serves, and for events, which are
+// discarded.
 type client struct {
 	kubernetes.Interface
 	api *fakeAPI
 }
 
+// coreV1 is the client of the core group.
 type coreV1 struct {
 	typed.CoreV1Interface
 	api *fakeAPI
 }
 
+// pods is the client of the pods of fakeAPI.
 type pods struct {
 	typed.PodInterface
 	api *fakeAPI
 }
 
+// nodes is the client of the nodes of fakeAPI.
 type nodes struct {
 	typed.NodeInterface
 	api *fakeAPI
 }
 
+// eventsV1 is the client of a group whose events are discarded.
 type eventsV1 struct{ typedevents.EventsV1Interface }
 
+// noEvents is a client that discards created events.
 type noEvents struct{ typedevents.EventInterface }
 
 // stream is a watch of the events in a channel.
@@ -111,7 +117,7 @@ func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions)
 		pod.Spec.NodeName, tracked.node = b.Target.Name, b.Target.Name
 		a.bound++
 		a.order = append(a.order, b.Name)
-		if a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
+		if a.workload.MaxBound > 0 && len(a.order) > a.workload.MaxBound {
 			_ = a.remove(a.order[0])
 			a.order = a.order[1:]
 		}
@@ -127,10 +133,10 @@ func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) err
 	return p.api.remove(name)
 }
 
-// Patch merges conditions and the nomination into the status.
+// Patch supports only patches of the conditions and of the nomination in the status.
 func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
 	if len(sub) != 1 || sub[0] != "status" || kind != types.StrategicMergePatchType {
-		return nil, fmt.Errorf("pod %s: a patch of %v of type %s: only strategic merge patches of the status are supported", name, sub, kind)
+		return nil, fmt.Errorf("pod %s: patch of %v of type %s: must be a strategic merge patch of the status", name, sub, kind)
 	}
 	var patch struct {
 		Status struct {
@@ -156,8 +162,8 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 	})
 }
 
-// markUnschedulable counts a pod that is reported as unschedulable, at most once. With Refusals,
-// it also marks the pod as answered.
+// markUnschedulable counts a pod that is reported as unschedulable, at most once. With Workload.Refusals, it
+// also counts the pod as answered.
 func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
 	if tracked.index >= 0 && !tracked.unschedulable {
 		tracked.unschedulable = true
@@ -168,7 +174,6 @@ func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
 	}
 }
 
-// resetCounters resets the counters.
 func (a *fakeAPI) resetCounters() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,10 +18,13 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// batch is the limit of decisions per step, as in the scheduler.
+// batch is the maximum number of decisions per step, as in the scheduler.
 const batch = 64
 
-// driver replaces the API server and the scheduler around the machine.
+// uidPrefix is the part of a pod's UID before its name.
+const uidPrefix = "b1946ac9-2492-4d23-8f9c-"
+
+// driver replaces the API server and the parts of the scheduler that call the machine.
 type driver struct {
 	workload  *Workload
 	encoded   [][]byte // of the templates
@@ -32,9 +35,9 @@ type driver struct {
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
 	events   []scheduling.Event
-	answered int
+	answered int // arrived pods that were bound or reported
 
-	start, last                             time.Time
+	start, lastChange                       time.Time // of the measurement; last binding or eviction
 	bound, unschedulable, victims, cascades int
 }
 
@@ -44,12 +47,12 @@ type trackedPod struct {
 	last          *model.Pod  // as last observed
 	node          string
 	index         int // in Pods; -1 if it did not arrive
-	preemptions   int // how often the pod was a victim, under any name
+	preemptions   int // number of times that the pod was a victim, under any name
 	answered      bool
 	unschedulable bool
 }
 
-// timedPlacer is the placer with a clock around its decisions.
+// timedPlacer is a placer that measures the time of its decisions.
 type timedPlacer struct {
 	profiles.Placer
 	decisions int
@@ -70,7 +73,7 @@ func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 	t.decisions++
 }
 
-// newMachine returns a machine with the default profile and a clock around its decisions.
+// newMachine returns a machine with the default profile. It sets placer's Placer to that of the machine's state.
 func newMachine(placer *timedPlacer) (*scheduling.Machine, error) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -138,12 +141,13 @@ func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	if err := pod.Unmarshal(d.encoded[template]); err != nil {
 		return nil, err
 	}
-	pod.Name, pod.UID = name, types.UID("b1946ac9-2492-4d23-8f9c-"+name)
+	pod.Name, pod.UID = name, types.UID(uidPrefix+name)
 	pod.CreationTimestamp.Time = time.Now()
 	return pod, nil
 }
 
-// prepare creates the pods that will arrive, unless they are created on demand.
+// prepare creates the pods with the indices from up to, but not including, to. It returns nil if pods are
+// created on demand.
 func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	if d.workload.OnDemand {
 		return nil, nil
@@ -159,7 +163,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods, all at once, and runs the machine until each is bound or reported.
+// arrive adds pods as prepare returns them, all at once, and runs the machine until each is bound or reported.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {
@@ -170,21 +174,21 @@ func (d *driver) arrive(from, to int) error {
 
 // arriveAll adds all pods that are measured and runs the machine until the end.
 func (d *driver) arriveAll(pods []*corev1.Pod) error {
-	batch, to := d.workload.Batch, len(d.workload.Pods)
-	if batch == 0 {
-		batch = to
+	size, to := d.workload.Batch, len(d.workload.Pods)
+	if size == 0 {
+		size = to
 	}
-	for from := d.workload.Warm; from < to; from += batch {
-		if err := d.work(pods[min(len(pods), from-d.workload.Warm):], from, min(from+batch, to), 0); err != nil {
+	for from := d.workload.Warm; from < to; from += size {
+		if err := d.work(pods[min(len(pods), from-d.workload.Warm):], from, min(from+size, to), 0); err != nil {
 			return err
 		}
 	}
 	return d.work(nil, to, to, d.workload.Settle)
 }
 
-// addPod adds a pod that was already a victim evicted times.
-func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
-	tracked := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
+// addPod adds a pod, which was a victim the given number of times.
+func (d *driver) addPod(pod *corev1.Pod, index, preemptions int) {
+	tracked := &trackedPod{index: index, preemptions: preemptions, answered: preemptions > 0}
 	if !d.workload.OnDemand {
 		tracked.pod = pod
 	}
@@ -192,8 +196,8 @@ func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
 	d.addPodEvent(tracked, pod)
 }
 
-// work adds pods and runs the machine until all of them are answered and no event has
-// occurred for the given seconds.
+// work adds pods and runs the machine until all of them are bound or reported. If settle is not 0, it
+// continues until no pod was bound or evicted for settle seconds.
 func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
 		var pod *corev1.Pod
@@ -216,11 +220,11 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 				return err
 			}
 		}
-		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.last).Seconds() > settle) {
+		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.lastChange).Seconds() > settle) {
 			return nil
 		}
 		if time.Since(start) > timeout {
-			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, timeout)
+			return fmt.Errorf("%d of %d pods are bound or reported after %v", d.answered, to, timeout)
 		}
 		if len(d.events) == 0 {
 			d.sleep(wake)
@@ -247,7 +251,6 @@ func (d *driver) markAnswered(tracked *trackedPod) {
 	}
 }
 
-// removePod removes a pod and sends the event.
 func (d *driver) removePod(uid string) {
 	d.events = append(d.events, scheduling.Remove{Object: d.pods[uid].last})
 	delete(d.pods, uid)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +30,7 @@ func (d *driver) execute(e scheduling.Effect) error {
 	return err
 }
 
-// change sends an event with a changed pod.
+// change adds an event with a changed copy of a pod.
 func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 	tracked := d.pods[uid]
 	if tracked == nil {
@@ -40,7 +41,7 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 		pod = *tracked.pod
 		tracked.pod = &pod
 	} else {
-		created, err := d.newPod(d.workload.Pods[tracked.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
+		created, err := d.newPod(d.workload.Pods[tracked.index], strings.TrimPrefix(uid, uidPrefix))
 		if err != nil {
 			return err
 		}
@@ -62,9 +63,9 @@ func (d *driver) bind(b scheduling.Bind) error {
 	}
 	tracked.node = b.Node
 	d.bound++
-	d.last = time.Now()
+	d.lastChange = time.Now()
 	d.order = append(d.order, b.Pod.UID)
-	if d.workload.Hold > 0 && len(d.order) > d.workload.Hold {
+	if d.workload.MaxBound > 0 && len(d.order) > d.workload.MaxBound {
 		d.removePod(d.order[0])
 	}
 	d.markAnswered(tracked)
@@ -88,8 +89,8 @@ func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	})
 }
 
-// preempt sets the nomination and removes the victims at once. The workload may
-// create them again.
+// preempt sets the nomination and removes the victims at once. With Workload.Recreate it recreates the
+// victims, except those of Workload.Placed.
 func (d *driver) preempt(p scheduling.Preempt) error {
 	if err := d.change(p.Pod.UID, func(pod *corev1.Pod) { pod.Status.NominatedNodeName = p.Plan.Node }); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 		if tracked.preemptions > 0 {
 			d.cascades++
 		}
-		d.last = time.Now()
+		d.lastChange = time.Now()
 		d.removePod(v.UID)
 		if !d.workload.Recreate || tracked.index < 0 {
 			continue
@@ -117,15 +118,14 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 	return nil
 }
 
-// resetCounters resets the counters.
 func (d *driver) resetCounters() {
-	d.bound, d.unschedulable, d.victims, d.cascades, d.start, d.last = 0, 0, 0, 0, time.Now(), time.Now()
+	d.bound, d.unschedulable, d.victims, d.cascades, d.start, d.lastChange = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
 // finish writes the outcome of the pods into the result.
 func (d *driver) finish(r *Result) {
 	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.unschedulable, d.victims, d.cascades
-	r.LastChange = d.last.Sub(d.start).Seconds()
+	r.LastChange = d.lastChange.Sub(d.start).Seconds()
 	r.countNodes(d.pods)
 	if d.workload.Settle > 0 {
 		for _, tracked := range d.pods {
@@ -137,7 +137,8 @@ func (d *driver) finish(r *Result) {
 	}
 }
 
-// countNodes counts the nodes of the pods that arrived.
+// countNodes records the number of nodes with pods that arrived, and the maximum number of these pods on one
+// node.
 func (r *Result) countNodes(pods map[string]*trackedPod) {
 	podsByNode := map[string]int{}
 	for _, tracked := range pods {

@@ -1,4 +1,3 @@
-// Command inprocess measures Berth's scheduling machine; see doc.go.
 package main
 
 import (
@@ -59,8 +58,8 @@ func run(file string, minTime time.Duration, profile string, runFunc func(*Workl
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// measure repeats the workload until minTime of CPU time has been measured, at most 20 times or for
-// 20 times minTime. The memory is that of the first run.
+// measure repeats the workload until minTime of CPU time has been measured, at most 20 times and for at most
+// 20 times minTime. A workload with Settle runs once. It returns means, and the memory of the first run.
 func measure(w *Workload, minTime time.Duration, runFunc func(*Workload) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
 	start, n := time.Now(), 0
@@ -88,7 +87,7 @@ func measure(w *Workload, minTime time.Duration, runFunc func(*Workload) (*Resul
 	return sum, nil
 }
 
-// runOnce runs the workload on a new machine. It also returns the machine, for recordMemory.
+// runOnce runs the workload on a new machine. It also returns the value to pass to recordMemory.
 func runOnce(w *Workload) (*Result, any, error) {
 	d, err := newDriver(w)
 	if err != nil {
@@ -112,7 +111,7 @@ func runOnce(w *Workload) (*Result, any, error) {
 	return r, d, nil
 }
 
-// recordMemory records the memory that the given value keeps in use.
+// recordMemory records the peak memory of the process and the heap that is in use with the retained value.
 func (r *Result) recordMemory(retained any) (err error) {
 	if r.PeakRSS, err = peakRSS(); err != nil {
 		return err

@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// preemptors returns a workload of pods that must each replace one of the four pods of a
-// node.
+// preemptors returns a workload of pods that must each preempt one of the four pods of a node.
 func preemptors(nodes, pods int) *Workload {
 	pod := func(priority int32) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}},
@@ -48,23 +47,24 @@ func TestPreemptorAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Bound != 500 || r.Victims != 500 {
-			t.Fatalf("%d nodes: %d bound, %d victims, want 500 each", nodes, r.Bound, r.Victims)
+			t.Fatalf("%d nodes: got %d bound pods and %d victims, want 500 each", nodes, r.Bound, r.Victims)
 		}
 		if got := r.Allocs / float64(r.Pods); got > limit {
-			t.Errorf("%d nodes: %.1f allocations per pod, want at most %d", nodes, got, limit)
+			t.Errorf("%d nodes: got %.1f allocations per pod, want at most %d", nodes, got, limit)
 		} else {
 			t.Logf("%d nodes: %.1f allocations per pod", nodes, got)
 		}
 	}
 }
 
-// TestShell checks that the scheduler has the same outcome as the machine alone.
+// TestShell checks that each preemptor is bound and has one victim if the machine runs with the informers and
+// the executor of the scheduler.
 func TestShell(t *testing.T) {
 	r, _, err := runOnceInShell(preemptors(50, 30))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Bound != 30 || r.Victims != 30 {
-		t.Errorf("%d bound, %d victims, want 30 each", r.Bound, r.Victims)
+		t.Errorf("got %d bound pods and %d victims, want 30 each", r.Bound, r.Victims)
 	}
 }

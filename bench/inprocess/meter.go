@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// readings are the resource usage and the decisions of this process up to a time.
+// readings are the resource usage and the decisions of this process since its start.
 type readings struct {
 	at            time.Time
 	cpu           time.Duration
 	allocs, bytes uint64
 	decisions     int
-	deciding      time.Duration
+	deciding      time.Duration // time of the decisions
 }
 
 func readMeters(placer *timedPlacer) readings {

@@ -16,9 +16,9 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// schedulerShell is the machine with its real informers and executor, and an API in
-// memory. Its goroutines correspond to those of kube-scheduler in the command
-// parity/kubescheduler. Events are created, but not posted.
+// schedulerShell is the machine with the informers and the executor of the scheduler, and an API in memory.
+// Its goroutines correspond to those of kube-scheduler in the command parity/kubescheduler. Events are
+// created, but not posted.
 type schedulerShell struct {
 	api     *fakeAPI
 	machine *scheduling.Machine
@@ -57,7 +57,7 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	return s, nil
 }
 
-// loop is the loop of controllers/scheduler without leases and metrics.
+// loop runs the machine as controllers/scheduler does, without leader election and metrics.
 func (s *schedulerShell) loop(ctx context.Context) {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
@@ -81,7 +81,7 @@ func (s *schedulerShell) loop(ctx context.Context) {
 	}
 }
 
-// runOnceInShell runs the workload with the scheduler around the machine.
+// runOnceInShell runs the workload on a new schedulerShell. It also returns the value to pass to recordMemory.
 func runOnceInShell(w *Workload) (*Result, any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Workload is the input of the machine; see parity/workload.
+// Workload is the input of the machine. parity/workload documents its fields.
 type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
@@ -19,7 +19,7 @@ type Workload struct {
 	}
 	Pods     []int
 	Warm     int
-	Hold     int
+	MaxBound int
 	Settle   float64
 	Batch    int
 	Recreate bool
@@ -27,7 +27,7 @@ type Workload struct {
 	OnDemand bool
 }
 
-// Result is the measurement; see parity/workload.
+// Result is the measurement. parity/workload documents its fields.
 type Result struct {
 	Pods                                           int
 	Seconds, CPU, Allocs, Bytes, PeakRSS, LiveHeap float64

@@ -33,21 +33,21 @@ func main() {
 	}
 }
 
-// settleTime is the time in which shims release the memory of their start.
+// settleTime is the time in which shims release the memory that they used at start.
 const settleTime = 10 * time.Second
 
-// node is the node that runs the pods.
+// node is an embedded runtime and its pods.
 type node struct {
 	runtime    *embedded.Runtime
 	dir        string
-	group      string
+	cgroup     string
 	sandboxes  []string // IDs
-	containers []string // IDs of their containers
+	containers []string // IDs
 }
 
 func run(pods int) (err error) {
 	ctx := context.Background()
-	n := &node{group: fmt.Sprintf("/berth-bench-%d", os.Getpid())}
+	n := &node{cgroup: fmt.Sprintf("/berth-bench-%d", os.Getpid())}
 	if n.dir, err = os.MkdirTemp("/var/tmp", "berth-bench-"); err != nil {
 		return err
 	}
@@ -59,12 +59,12 @@ func run(pods int) (err error) {
 		if n.runtime != nil {
 			err = errors.Join(err, n.runtime.Destroy(ctx))
 		}
-		err = errors.Join(err, host.Remove(ctx, n.group), os.RemoveAll(n.dir))
+		err = errors.Join(err, host.Remove(ctx, n.cgroup), os.RemoveAll(n.dir))
 	}()
 	if err := n.open(ctx); err != nil {
 		return err
 	}
-	if err := host.Create(n.group, cgroup.Limits{}); err != nil {
+	if err := host.Create(n.cgroup, cgroup.Limits{}); err != nil {
 		return err
 	}
 	var starts, removals []time.Duration
@@ -102,7 +102,7 @@ func run(pods int) (err error) {
 	printQuantiles("removal of a pod, ms", removals, milliseconds)
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
 	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
-	printQuantiles("their VmHWM, MiB", peak, mib)
+	printQuantiles("VmHWM of the shims, MiB", peak, mib)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (n *node) start(ctx context.Context, i int) error {
 	name := fmt.Sprint("pod-", i)
 	config := &cri.PodSandboxConfig{
 		Metadata: &cri.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"}, Hostname: name, LogDirectory: filepath.Join(n.dir, "log", name),
-		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: n.group + "/" + name},
+		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: n.cgroup + "/" + name},
 	}
 	if err := os.MkdirAll(config.LogDirectory, 0o700); err != nil {
 		return err
@@ -182,8 +182,8 @@ func (n *node) runCommands(ctx context.Context) (times []time.Duration, err erro
 	return times, nil
 }
 
-// shimMemory returns VmRSS of each shim that this process has started, and VmHWM, its
-// peak, in KiB.
+// shimMemory returns the current resident memory (VmRSS) and its peak (VmHWM) of each shim of this command, in
+// KiB.
 func shimMemory() (current, peak []int64, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -207,7 +207,7 @@ func shimMemory() (current, peak []int64, err error) {
 	return current, peak, nil
 }
 
-// printQuantiles prints the quantiles of converted values.
+// printQuantiles prints quantiles of the values and the maximum. It sorts the values.
 func printQuantiles[T time.Duration | int64](label string, all []T, convert func(T) float64) {
 	if len(all) == 0 {
 		return

@@ -34,15 +34,16 @@ type containers struct {
 // hogImage contains this program, which runs the test workload through fixtures.Main.
 const hogImage = "berth.dev/bench-hog:1"
 
+// newContainerNode creates a node with idle pods whose hogs are containers.
 func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
 	base, err := newProcessNode(memory, pods)
 	if err != nil {
 		return nil, err
 	}
 	c := containers{processes: base.(processes)}
-	start := c.containerd
+	start := c.startContainerd
 	if useEmbedded {
-		start = c.embedded
+		start = c.startEmbedded
 	}
 	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err == nil { // the path of a socket must be short
 		err = start()
@@ -53,8 +54,8 @@ func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
 	return &c, nil
 }
 
-// embedded uses the embedded runtime.
-func (c *containers) embedded() error {
+// startEmbedded creates an embedded runtime.
+func (c *containers) startEmbedded() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	images, err := store.Open(c.dir+"/images", store.Options{})
@@ -72,8 +73,8 @@ func (c *containers) embedded() error {
 	return nil
 }
 
-// containerd uses a containerd.
-func (c *containers) containerd() error {
+// startContainerd starts a private containerd and loads hogImage.
+func (c *containers) startContainerd() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	r, _, err := containerd.Start(ctx, containerd.Options{Dir: c.dir})
@@ -110,7 +111,7 @@ type container struct {
 	node    *containers
 	pod     *fixtures.Pod
 	sandbox string
-	before  int64 // OOM kills before it started
+	before  int64 // number of OOM kills on the machine before the start
 	ended   chan struct{}
 }
 
@@ -143,7 +144,7 @@ func (c *containers) hog(rate int64) (hog, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := kernelKills()
+	before, err := countOOMKills()
 	if err != nil {
 		return nil, err
 	}
@@ -170,16 +171,16 @@ func (h container) watch(id string) {
 
 func (h container) exited() <-chan struct{} { return h.ended }
 
-// oomKilled reports whether the kernel has killed a process of the machine since the
-// start. The counter of the container's own cgroup is removed with the cgroup.
+// oomKilled reports whether the kernel has killed a process of the machine for lack of memory since the start
+// of the container. The counter of the container's cgroup is removed with the cgroup.
 func (h container) oomKilled() (bool, error) {
-	n, err := kernelKills()
+	n, err := countOOMKills()
 	return n > h.before, err
 }
 
-// kernelKills returns how many processes the kernel has killed for lack of memory, including those
+// countOOMKills returns the number of processes that the kernel has killed for lack of memory, including those
 // in cgroups.
-func kernelKills() (int64, error) {
+func countOOMKills() (int64, error) {
 	const name = "oom_kill"
 	data, err := os.ReadFile("/proc/vmstat")
 	if err != nil {
@@ -190,7 +191,7 @@ func kernelKills() (int64, error) {
 			return strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("/proc/vmstat has no %s", name)
+	return 0, fmt.Errorf("/proc/vmstat: no line %s", name)
 }
 
 func (h container) remove() error {

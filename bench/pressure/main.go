@@ -22,7 +22,7 @@ func main() {
 	useEmbedded := flag.Bool("embedded", false, "run hogs in containers of the embedded runtime, with the agent only")
 	pods := flag.Int("pods", 50, "pods on the node")
 	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
-	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000")
+	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000; containers always use 500")
 	noPolls := flag.Bool("no-polls", false, "omit the polling variants")
 	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
 	timesOnly := flag.Bool("times-only", false, "print times without a verdict, for an emulated machine")
@@ -49,10 +49,10 @@ func main() {
 
 // bench holds the options of a run.
 type bench struct {
-	containers, embedded bool // kind of the consumers: containers; of the embedded runtime
+	containers, embedded bool // whether hogs are containers, and of the embedded runtime
 	timesOnly            bool
 	pods                 int
-	memory, threshold    int64
+	memory, threshold    int64 // bytes
 	runs                 int
 	rates                []int64 // MiB/s
 }
@@ -60,7 +60,7 @@ type bench struct {
 // watchers are the agent's loop and the polling variants.
 var watchers = []watcher{{"berth", 0}, {"poll 1 s", time.Second}, {"poll 10 s", 10 * time.Second}}
 
-// count returns how often a watcher runs with a rate.
+// count returns the number of runs of a watcher with a rate in MiB/s.
 func (b bench) count(w watcher, rate int64) int {
 	switch {
 	case w.poll > 0:
@@ -75,8 +75,7 @@ func (b bench) runAll() error {
 	newNode := newProcessNode
 	if b.containers {
 		newNode = func(memory int64, pods int) (node, error) { return newContainerNode(memory, pods, b.embedded) }
-		b.rates = b.rates[:1]
-		b.rates[0] = 500
+		b.rates = []int64{500}
 	}
 	n, err := newNode(b.memory, b.pods)
 	if err != nil {
@@ -102,6 +101,7 @@ func (b bench) runAll() error {
 	return b.verdict(rows)
 }
 
+// rows runs the hogs with each rate and watcher.
 func (b bench) rows(n node) ([]row, error) {
 	var rows []row
 	for _, rate := range b.rates {
@@ -136,7 +136,7 @@ func (b bench) verdict(rows []row) error {
 		}
 		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
 		if n := r.oomKills(); n > 0 && r.rate>>20 <= 500 {
-			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer killed it first %d times", n))
+			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer killed the hog first in %d runs, want 0", n))
 		}
 		if unexpected := r.unexpected(); len(unexpected) > 0 {
 			failures = append(failures, name+fmt.Sprintf("unexpected evictions: %v", unexpected))

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// node runs the memory consumers, as plain processes or as containers.
+// node is a node with idle pods. It runs hogs, as plain processes or as containers.
 type node interface {
 	pressure.Agent
 	host() *cgroup.Host
@@ -17,8 +17,8 @@ type node interface {
 	podsPath() string
 	stats() *stats.Pods
 	capacity() (int64, error)
-	names() []string // of the pods evicted so far
-	hog(rate int64) (hog, error)
+	evictedNames() []string      // names of the pods evicted so far
+	hog(rate int64) (hog, error) // starts a hog; rate is in bytes/s
 	close() error
 }
 
@@ -48,8 +48,7 @@ func newProcessNode(memory int64, pods int) (node, error) {
 	return p, nil
 }
 
-// startIdlePod starts a pod that is not the consumer. The first one uses half of the node,
-// within its request.
+// startIdlePod starts a pod that is not the hog. The pod with index 0 uses half of the node, within its request.
 func (p processes) startIdlePod(i int, memory int64) error {
 	s := fixtures.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
 	switch {
@@ -65,15 +64,16 @@ func (p processes) startIdlePod(i int, memory int64) error {
 	return err
 }
 
-func (p processes) host() *cgroup.Host { return p.Host }
-func (p processes) path() string       { return p.Path }
-func (p processes) podsPath() string   { return p.PodsPath() }
-func (p processes) stats() *stats.Pods { return p.Stats }
-func (p processes) names() []string    { return p.EvictedNames() }
-func (p processes) close() error       { return p.Close() }
+func (p processes) host() *cgroup.Host     { return p.Host }
+func (p processes) path() string           { return p.Path }
+func (p processes) podsPath() string       { return p.PodsPath() }
+func (p processes) stats() *stats.Pods     { return p.Stats }
+func (p processes) evictedNames() []string { return p.EvictedNames() }
+func (p processes) close() error           { return p.Close() }
 
 func (p processes) capacity() (int64, error) { return capacity(p.Host, p.Path) }
 
+// capacity returns the memory capacity of a cgroup in bytes.
 func capacity(h *cgroup.Host, path string) (int64, error) {
 	g, err := h.Open(path)
 	if err != nil {
@@ -91,6 +91,7 @@ func (p processes) hog(rate int64) (hog, error) {
 	return process{p, pod}, err
 }
 
+// process is a hog that is a plain process.
 type process struct {
 	node processes
 	pod  *fixtures.Pod
@@ -102,6 +103,7 @@ func (p process) oomKilled() (bool, error) {
 	return oomKilled(p.node.Host, p.node.Cgroup(p.pod.Object))
 }
 
+// oomKilled reports whether the kernel has killed a process of a cgroup for lack of memory.
 func oomKilled(h *cgroup.Host, path string) (bool, error) {
 	g, err := h.Open(path)
 	if err != nil {

@@ -12,17 +12,18 @@ import (
 
 // reference samples the usage of a cgroup more often than any watcher.
 type reference struct {
-	crossed   atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
-	recovered atomic.Int64 // when usage was first at or below the level afterwards; 0 if never
-	peak      atomic.Int64
+	crossed   atomic.Int64 // Unix time in ns at which usage first exceeded the level; 0 if never
+	recovered atomic.Int64 // Unix time in ns at which usage was first at or below the level afterwards; 0 if never
+	peak      atomic.Int64 // maximum usage in bytes
 	rate      atomic.Int64 // bytes/s during the 100 ms before the crossing
 	stop      chan struct{}
 	done      chan struct{}
 }
 
-// sampleInterval is the interval of the samples.
 const sampleInterval = 500 * time.Microsecond
 
+// startReference samples the usage of the cgroup path. level is the usage, in bytes, at which the threshold is
+// crossed.
 func startReference(h *cgroup.Host, path string, level int64) (*reference, error) {
 	g, err := h.Open(path)
 	if err != nil {
@@ -33,7 +34,7 @@ func startReference(h *cgroup.Host, path string, level int64) (*reference, error
 	return r, nil
 }
 
-// sample is a usage and its time.
+// sample is a usage in bytes and its Unix time in ns.
 type sample struct{ at, usage int64 }
 
 func (r *reference) run(g *cgroup.Group, level int64) {
@@ -59,13 +60,14 @@ func (r *reference) run(g *cgroup.Group, level int64) {
 	}
 }
 
-func (r *reference) record(now, usage, level int64, old sample) {
+// record records a usage. oldest is the sample of 100 ms before, if there is one.
+func (r *reference) record(now, usage, level int64, oldest sample) {
 	r.peak.Store(max(r.peak.Load(), usage))
 	switch {
 	case r.crossed.Load() == 0 && usage > level:
 		r.crossed.Store(now)
-		if old.at > 0 {
-			r.rate.Store(int64(float64(usage-old.usage) / float64(now-old.at) * 1e9))
+		if oldest.at > 0 {
+			r.rate.Store(int64(float64(usage-oldest.usage) / float64(now-oldest.at) * 1e9))
 		}
 	case r.crossed.Load() != 0 && r.recovered.Load() == 0 && usage <= level:
 		r.recovered.Store(now)
@@ -77,7 +79,7 @@ func (r *reference) close() {
 	<-r.done
 }
 
-// raisePriority gives this thread SCHED_FIFO, or the highest priority that is allowed.
+// raisePriority sets the policy SCHED_FIFO for this thread, or the highest priority if that is not allowed.
 func raisePriority() {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}
 	if unix.SchedSetAttr(0, &attr, 0) != nil {

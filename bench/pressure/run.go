@@ -17,22 +17,21 @@ import (
 // watcher is a way to watch a node.
 type watcher struct {
 	name string
-	poll time.Duration // 0: the default polling
+	poll time.Duration // polling interval, or 0 for the agent's loop
 }
 
 // outcome is the result of one run.
 type outcome struct {
 	kill time.Duration // from the crossing to SIGKILL
-	// recovery is the time from the crossing until usage is at or below the threshold, or until now; 0
+	// recovery is the time from the crossing until usage is at or below the threshold, or until the end of the run; 0
 	// if the kernel killed first or usage never crossed it.
 	recovery   time.Duration
 	excess     int64    // maximum bytes above the threshold
-	rate       int64    // actual bytes/s
-	oom        bool     // the OOM killer ended a process
+	rate       int64    // actual rate of the hog in bytes/s
+	oom        bool     // whether the kernel's OOM killer killed the hog first
 	unexpected []string // evicted pods that are not the hog, or evicted twice
 }
 
-// options returns the options of a watcher.
 func (w watcher) options(n node, threshold int64) pressure.Options {
 	config := nodepressure.Config{
 		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(threshold)}}},
@@ -47,12 +46,12 @@ func (w watcher) options(n node, threshold int64) pressure.Options {
 	}
 }
 
-// run starts the hog under a watcher and waits until it has ended.
+// run starts a hog under a watcher and waits until the hog has ended. threshold is in bytes, rate in bytes/s.
 func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	var killed atomic.Int64
 	o := w.options(n, threshold)
 	o.OnKill = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
-	before := len(n.names())
+	before := len(n.evictedNames())
 	loop, err := pressure.New(o)
 	if err != nil {
 		return out, err
@@ -86,7 +85,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	case <-time.After(2 * time.Minute):
 		return out, fmt.Errorf("%s: the hog of %d MiB/s was not evicted within 2 minutes", w.name, rate>>20)
 	}
-	// Wrong evictions follow soon after the first.
+	// Unexpected evictions would follow soon after the first.
 	time.Sleep(300 * time.Millisecond)
 	oom, err := hog.oomKilled()
 	if err != nil {
@@ -94,12 +93,11 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	}
 	oom = oom || killed.Load() == 0 // not killed by the watcher
 	out = r.outcome(killed.Load(), oom, capacity-threshold)
-	out.unexpected = wrongVictims(n.names()[before:])
+	out.unexpected = wrongVictims(n.evictedNames()[before:])
 	return out, hog.remove()
 }
 
-// outcome returns the measurements of the reference for a run in which SIGKILL was sent at
-// killed.
+// outcome returns the measurements of a run. killed is the Unix time of SIGKILL in ns, or 0.
 func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 	out := outcome{oom: oom, excess: r.peak.Load() - level, rate: r.rate.Load()}
 	if killed == 0 || oom {

@@ -12,7 +12,7 @@ import (
 // row is the outcome of the runs of one watcher with one rate.
 type row struct {
 	watcher watcher
-	rate    int64
+	rate    int64 // bytes/s
 	runs    []outcome
 }
 
@@ -49,6 +49,7 @@ func quantile(all []time.Duration, q float64) time.Duration {
 	return all[min(int(q*float64(len(all))), len(all)-1)]
 }
 
+// quantiles formats the median, the 99th percentile and the maximum of ascending times, in milliseconds.
 func quantiles(all []time.Duration) string {
 	if len(all) == 0 {
 		return "-"

@@ -25,16 +25,15 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// agentFlags holds the flags of `berth agent`.
 type agentFlags struct {
-	name, kubeconfig string
-	configs          []string
-	simulated        bool
-	guard            bool
-	kubeletOff       bool
-	nodes            localnodes.Flags
-	local            localNodeFlags
-	serviceProxy     serviceSwitch
+	name, kubeconfig   string
+	configs            []string
+	simulated          bool
+	guard              bool
+	kubeletEvictionOff bool
+	nodes              localnodes.Flags
+	local              localNodeFlags
+	serviceProxy       serviceSwitch
 }
 
 // agentCommand returns `berth agent`, which runs a node agent, simulated nodes or the
@@ -76,10 +75,10 @@ per node.`,
 
 func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
 	flags.StringVar(&f.name, "node-name", host, "name of the node (default: the node of the credential, else the host name)")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential (default: the cluster of berth up)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the nodes")
 	flags.BoolVar(&f.guard, "guard", false, "only evict, next to the kubelet that runs the node")
-	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: do not check that the kubelet evicts only for disk signals")
+	flags.BoolVar(&f.kubeletEvictionOff, "kubelet-eviction-off", false, "with --guard: do not check that the kubelet evicts only for disk signals")
 	f.local.addFlags(flags)
 	addServiceProxyFlag(flags, &f.serviceProxy)
 	f.nodes.AddFlags(flags)
@@ -115,7 +114,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if f.guard { // the guard ignores most kubelet fields, so it prints no warnings about them
 		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
+	printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings...)
 	f.local.applyKubeletConfig(cmd.Flags(), &settings.Kubelet)
 	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
@@ -130,7 +129,7 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	switch {
 	case f.guard && f.simulated:
 		return errors.New("--guard and --simulated: use only one of them: a simulated node has no kubelet")
-	case f.kubeletOff && !f.guard:
+	case f.kubeletEvictionOff && !f.guard:
 		return errors.New("--kubelet-eviction-off: has no effect without --guard")
 	}
 	disallowed, reason := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
@@ -145,13 +144,12 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkNodePermission refuses a credential that may not read the node's own Node object.
+// checkNodePermission returns an error for a credential that may not read the Node object of the node.
 func checkNodePermission(ctx context.Context, config *rest.Config, name string) error {
 	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
 		"a node's credential is valid for that node only; create one with `berth credentials --node "+name+"`")
 }
 
-// runSimulated runs the agent of simulated nodes.
 func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	f.nodes.Count = 1
 	list, err := f.nodes.BuildNodes(func(int) string { return f.name })
@@ -195,15 +193,15 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if err != nil {
 		return err
 	}
-	cri := localnodes.PermanentError(f.local.checkRuntime())
-	embed, err := localnodes.UseEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
+	criErr := localnodes.PermanentError(f.local.checkRuntime())
+	embed, err := localnodes.UseEmbedded(f.local.runtime, f.local.endpointSet, criErr, f.local.rootDir)
 	if err != nil {
 		return err
 	}
 	if embed {
 		o.Embedded = &nodeagent.Embedded{}
 		if f.local.runtime == localnodes.RuntimeAuto && socketExists(f.local.endpoint) {
-			fmt.Fprintf(out, "berth: %s: pods run in the embedded runtime\n", localnodes.EmbeddedReason(cri))
+			fmt.Fprintf(out, "berth: %s: pods run in the embedded runtime\n", localnodes.EmbeddedReason(criErr))
 		}
 	}
 	if err := checkNodePermission(ctx, config, f.name); err != nil {

@@ -45,7 +45,7 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 		return err
 	}
 	layout := guard.DetectLayout(host, f.local.cgroup)
-	if !f.kubeletOff {
+	if !f.kubeletEvictionOff {
 		k, err := guard.ReadKubeletConfig(ctx, client, f.name)
 		if err != nil {
 			return cli.WithExitCode(fmt.Errorf("%w: if the kubelet evicts only for disk signals, set --kubelet-eviction-off", err), cli.ExitConflict)

@@ -2,8 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"slices"
@@ -65,13 +65,6 @@ func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kube
 	}
 }
 
-// printWarnings prints configuration warnings, one per line.
-func printWarnings(w io.Writer, warnings []string) {
-	for _, warning := range warnings {
-		fmt.Fprintln(w, "berth: warning:", warning)
-	}
-}
-
 // options validates the flags and returns the node agent's options. Credentials and
 // configuration files are added by the caller.
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
@@ -119,7 +112,7 @@ func parseTaint(s string) (corev1.Taint, error) {
 	t := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
 	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 	if !ok || !slices.Contains(effects, t.Effect) {
-		return t, fmt.Errorf("must be key=value:EFFECT or key:EFFECT with NoSchedule, PreferNoSchedule or NoExecute")
+		return t, errors.New("must be key=value:EFFECT or key:EFFECT with NoSchedule, PreferNoSchedule or NoExecute")
 	}
 	if problems := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(problems) > 0 {
 		return t, fmt.Errorf("%s", problems[0])

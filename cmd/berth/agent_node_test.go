@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestLocalNodeFlags checks that each invalid flag is refused with its name and the
+// TestLocalNodeFlags checks that each invalid flag is rejected with its name and the
 // accepted values.
 func TestLocalNodeFlags(t *testing.T) {
 	for flag, want := range map[string]string{
@@ -61,7 +61,7 @@ func TestParseTaint(t *testing.T) {
 		"a=:PreferNoSchedule":       {Key: "a", Effect: corev1.TaintEffectPreferNoSchedule},
 	} {
 		if got, err := parseTaint(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 }

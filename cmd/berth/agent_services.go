@@ -18,7 +18,7 @@ import (
 )
 
 // startServices starts the service proxy of a node's machine, and makes pods use the cluster's
-// DNS server if the kubelet configuration names none. The rules remain when the agent stops,
+// DNS server if the kubelet configuration names none. The proxy's rules remain when the agent stops,
 // because the pods keep running. The caller must call stop.
 func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.Config, o *nodeagent.Options) (stop func(), err error) {
 	stop = func() {}
@@ -28,7 +28,7 @@ func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.C
 		return stop, err
 	}
 	if run && f.serviceProxy == switchAuto {
-		// Kubernetes does not grant this to nodes, and has kube-proxy.
+		// Kubernetes does not grant nodes this permission; its clusters run kube-proxy.
 		if denied := cli.RequirePermission(ctx, c, authorizationv1.ResourceAttributes{Verb: "list", Group: "discovery.k8s.io", Resource: "endpointslices"}, "the cluster is expected to run kube-proxy"); denied != nil {
 			run, note = false, "the service proxy is off: "+denied.Error()
 		}

@@ -8,9 +8,12 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,17 +55,18 @@ func newCertificateCluster(t *testing.T) certificateCluster {
 	return certificateCluster{server, kubernetes.NewForConfigOrDie(server.LoopbackConfig()), o.DataDir}
 }
 
-// eventually waits until a condition holds.
+// eventually waits until done returns true. It fails the test after a minute.
 func eventually(t *testing.T, condition string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", condition)
+			t.Fatalf("got no success within a minute, want: %s", condition)
 		}
 	}
 }
 
-// TestNodeRenewsCertificates checks that a node renews certificates that expire soon, and that its client and server use the new ones.
+// TestNodeRenewsCertificates checks that a node renews certificates that expire soon, and that its client and server
+// use the new ones.
 func TestNodeRenewsCertificates(t *testing.T) {
 	c := newCertificateCluster(t)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
@@ -103,7 +107,7 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	}
 	restarted, _, err := renewal.New(t.Context(), renewal.Options{Config: credential, Node: "n1", Dir: dir})
 	if err != nil || !isRenewed(restarted.Client()) || !isRenewed(restarted.Serving()) {
-		t.Errorf("after a restart the node uses the old certificates (%v), want the renewed ones", err)
+		t.Errorf("after a restart: got error %v or old certificates, want the renewed ones", err)
 	}
 	asNode := cli.Impersonate(c.server.LoopbackConfig(), "system:node:n1")
 	asNode.Impersonate.Groups = []string{"system:nodes", "system:authenticated"}
@@ -116,6 +120,61 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	}
 }
 
+// TestComponentRenewsCertificate checks that a component with a kubeconfig renews a certificate that expires soon, and
+// cannot request one for another user.
+func TestComponentRenewsCertificate(t *testing.T) {
+	c := newCertificateCluster(t)
+	expiring, err := pki.Open(c.dir+"/pki", func() time.Time { return time.Now().AddDate(0, -11, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "descheduler.kubeconfig")
+	if err := expiring.Kubeconfig(file, "https://"+c.server.Address(), pki.Component("descheduler")); err != nil {
+		t.Fatal(err)
+	}
+	config, r, err := componentConfig(t.Context(), file, "berth-descheduler")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the client certificate is renewed", func() bool {
+		pair := r.Client()
+		return pair != nil && time.Until(pair.Leaf.NotAfter) > 300*24*time.Hour && pair.Leaf.Subject.CommonName == "system:berth:descheduler"
+	})
+	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("listing nodes with the new certificate: got error %v, want none", err)
+	}
+	_, restarted, err := componentConfig(t.Context(), file, "berth-descheduler")
+	if err != nil || restarted.Client() == nil || !restarted.Client().Leaf.NotAfter.Equal(r.Client().Leaf.NotAfter) {
+		t.Errorf("after a restart: got error %v or another certificate, want the renewed one", err)
+	}
+	registry := prometheus.NewRegistry()
+	restarted.RegisterClient(registry)
+	if families, err := registry.Gather(); err != nil || len(families) != 2 {
+		t.Errorf("metrics: got %v, %v, want the start and the end of the validity", families, err)
+	}
+}
+
+// TestOtherCredentialsAreNotRenewed checks that the credential of another user is used as it is.
+func TestOtherCredentialsAreNotRenewed(t *testing.T) {
+	dir := t.TempDir()
+	authority, err := pki.Open(dir+"/pki", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "kubeconfig")
+	if err := authority.Kubeconfig(file, "https://127.0.0.1:1", pki.Admin()); err != nil {
+		t.Fatal(err)
+	}
+	config, r, err := componentConfig(t.Context(), file, "berth-scheduler")
+	if err != nil || r.Client() != nil || config.CertFile != "" || len(config.CertData) == 0 {
+		t.Errorf("credential of the administrator: got %v, certificate file %q, want no renewal", err, config.CertFile)
+	}
+	if _, err := os.Stat(file + ".certificates"); !os.IsNotExist(err) {
+		t.Errorf("directory of certificates: got %v, want none", err)
+	}
+}
+
+// newRequest returns a certificate request with a forged username, which the server must replace.
 func newRequest(t *testing.T, name, signer string, subject pkix.Name) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -132,7 +191,8 @@ func newRequest(t *testing.T, name, signer string, subject pkix.Name) *certifica
 	}}
 }
 
-// TestUserCertificate checks that a user's request is signed after its approval, and that approval requires a permission.
+// TestUserCertificate checks that a user's request is signed after its approval, and that approval requires a
+// permission.
 func TestUserCertificate(t *testing.T) {
 	c := newCertificateCluster(t)
 	requests := c.admin.CertificatesV1().CertificateSigningRequests()
@@ -141,20 +201,23 @@ func TestUserCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if created.Spec.Username == "forged" {
-		t.Errorf("spec.username %q: a client set it, want the authenticated user", created.Spec.Username)
+		t.Errorf("got spec.username %q of the client, want the authenticated user", created.Spec.Username)
 	}
-	approve := func(client kubernetes.Interface) error {
-		r := created.DeepCopy()
+	custom, err := requests.Create(t.Context(), newRequest(t, "custom", "example.com/signer", pkix.Name{CommonName: "jane"}), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	approve := func(client kubernetes.Interface, r *certificatesv1.CertificateSigningRequest) error {
 		r.ResourceVersion = ""
 		r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
-		_, err := client.CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), "jane", r, metav1.UpdateOptions{})
+		_, err := client.CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), r.Name, r, metav1.UpdateOptions{})
 		return err
 	}
 	controller := kubernetes.NewForConfigOrDie(cli.Impersonate(c.server.LoopbackConfig(), pki.Component("certificates").Name))
-	if err := approve(controller); !apierrors.IsForbidden(err) { // may approve requests of kubelet signers only
+	if err := approve(controller, custom); !apierrors.IsForbidden(err) { // may approve requests of Kubernetes' signers only
 		t.Errorf("approval without the permission on the signer: got error %v, want forbidden", err)
 	}
-	if err := approve(c.admin); err != nil {
+	if err := approve(c.admin, created); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the certificate is issued", func() bool {

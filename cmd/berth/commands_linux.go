@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// linuxCommands returns the subcommands that need a machine that can run containers.
+// linuxCommands returns the subcommands that require Linux.
 func linuxCommands() []*cobra.Command {
 	return []*cobra.Command{imageCommand(), runtimeCommand(), workloadCommand()}
 }

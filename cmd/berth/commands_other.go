@@ -14,10 +14,9 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// linuxCommands returns no commands.
 func linuxCommands() []*cobra.Command { return nil }
 
-// runGuard returns an error: the guard kills processes by cgroup.
+// runGuard returns an error: the guard requires cgroups.
 func (f *agentFlags) runGuard(context.Context, io.Writer, *rest.Config, settings.Settings) error {
 	return errors.New("--guard requires Linux")
 }

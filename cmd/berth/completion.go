@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// completionTimeout bounds the requests of a shell completion.
+	// completionTimeout is the maximum duration of the requests of a shell completion.
 	completionTimeout = 2 * time.Second
-	// maxCompletions bounds the objects that a shell completion requests.
+	// maxCompletions is the maximum number of objects that a shell completion requests.
 	maxCompletions = 1000
 )
 
@@ -73,9 +73,9 @@ func onlyFirst(complete completionFunc) completionFunc {
 	}
 }
 
-// completeNames returns the names that list returns, without those already given. list
-// has a client of the cluster that the command would use. An unreachable cluster has no
-// completions.
+// completeNames completes the names that list returns, without those that are already
+// arguments. list gets a client of the cluster that the command would use. An unreachable
+// cluster has no completions.
 func completeNames(list func(ctx context.Context, client kubernetes.Interface, prefix string) []string) completionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		client := completionClient(cmd)
@@ -188,7 +188,7 @@ func completeCauses(_ *cobra.Command, _ []string, prefix string) (out []cobra.Co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeKubectl returns kubectl's own completions.
+// completeKubectl returns the completions of kubectl.
 func completeKubectl(_ *cobra.Command, args []string, prefix string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	flags, err := kubectlConfigFlags(args)
 	if err != nil {

@@ -38,7 +38,7 @@ func completionServer(t *testing.T) string {
 		_ = json.NewEncoder(w).Encode(list)
 	}))
 	t.Cleanup(server.Close)
-	return writeFile(t, "kubeconfig", strings.ReplaceAll(unreachable(1), "http://127.0.0.1:1", server.URL))
+	return writeFile(t, "kubeconfig", strings.ReplaceAll(unreachableKubeconfig(1), "http://127.0.0.1:1", server.URL))
 }
 
 // TestCompletion checks shell completion of names and flag values.
@@ -80,7 +80,7 @@ func TestCompletion(t *testing.T) {
 
 // TestCompletionWithoutCluster checks that completion is empty if the server is unreachable.
 func TestCompletionWithoutCluster(t *testing.T) {
-	t.Setenv("KUBECONFIG", writeFile(t, "kubeconfig", unreachable(1)))
+	t.Setenv("KUBECONFIG", writeFile(t, "kubeconfig", unreachableKubeconfig(1)))
 	for _, line := range []string{"drain", "explain pod", "explain displacement", "evictions -n"} {
 		out, _, err := runBerth(append(append([]string{"__complete"}, strings.Fields(line)...), "")...)
 		if err != nil || !strings.HasPrefix(out, ":4\n") {

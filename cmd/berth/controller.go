@@ -26,7 +26,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// controllerFlags holds the flags of `berth controller`.
 type controllerFlags struct {
 	kubeconfig, volumeDir, journal, metricsAddress string
 	configs, upstreamOff                           []string
@@ -35,7 +34,6 @@ type controllerFlags struct {
 	nodeIPAM                                       nodeIPAMFlags
 }
 
-// controllerCommand returns `berth controller`.
 func controllerCommand() *cobra.Command {
 	f := controllerFlags{election: leaderelection.Default("berth-controller")}
 	cmd := &cobra.Command{
@@ -68,7 +66,7 @@ this machine, for classes with the provisioner ` + localprovisioner.ProvisionerN
 }
 
 func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: the cluster of berth up)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
 	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
 	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which pod ranges must not overlap")
@@ -95,11 +93,8 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := f.nodeIPAM.apply(&settings.Berth.NodeIPAM); err != nil {
 		return err
 	}
-	config, err := cli.ClientConfig(f.kubeconfig, "berth-controller")
+	config, certificate, err := componentConfig(ctx, f.kubeconfig, "berth-controller")
 	if err != nil {
-		return err
-	}
-	if err := rest.LoadTLSFiles(config); err != nil {
 		return err
 	}
 	if names, err = f.selectControllers(ctx, config, names); err != nil {
@@ -123,6 +118,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	}
 	var serving sync.WaitGroup
 	defer serving.Wait()
+	certificate.RegisterClient(status.Registry)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := status.Serve(ctx, &serving, config); err != nil {
@@ -140,9 +136,18 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 					return err
 				}
 			}
-			return controllermanager.Start(p, config, config.CAData, settings, status, names...)
+			return startControllers(p, config, settings, status, names)
 		})
 	}))
+}
+
+// startControllers starts the controllers with the CA of the API server, which may be in a file.
+func startControllers(p *rungroup.Group, config *rest.Config, s settings.Settings, status *controllermanager.StatusServer, names []string) error {
+	loaded := rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(loaded); err != nil {
+		return fmt.Errorf("loading the CA of the API server: %w", err)
+	}
+	return controllermanager.Start(p, config, loaded.CAData, s, status, names...)
 }
 
 // newStatusServer listens on --metrics-bind-address. If the address is the default and
@@ -172,7 +177,7 @@ func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, o
 	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// newGuard returns the guard that refuses to run controllers next to
+// newGuard returns the guard that prevents running controllers next to
 // kube-controller-manager's.
 func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []string) (*upstreamguard.Guard, error) {
 	client, err := kubernetes.NewForConfig(config)

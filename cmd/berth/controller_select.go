@@ -39,7 +39,6 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 		"deploy/controller.yaml has the required roles")
 }
 
-// validate checks the arguments and flags.
 func (f *controllerFlags) validate(names []string) error {
 	seen := map[string]bool{}
 	for _, n := range names {
@@ -47,7 +46,7 @@ func (f *controllerFlags) validate(names []string) error {
 		case !isController(n):
 			return fmt.Errorf("unknown controller %q: must be one of %s%s", n, strings.Join(controllerNames(), ", "), cli.DidYouMean(n, controllerNames()))
 		case seen[n]:
-			return fmt.Errorf("controller %q: is named twice", n)
+			return fmt.Errorf("controller %q is named twice", n)
 		}
 		seen[n] = true
 	}
@@ -81,7 +80,6 @@ func isBerthServer(config *rest.Config) (isBerth bool, version string, err error
 	return strings.Contains(v.GitVersion, "berth"), v.GitVersion, nil
 }
 
-// controllerNames returns the names of all controllers, sorted.
 func controllerNames() (out []string) {
 	for i := range controllermanager.Controllers {
 		out = append(out, controllermanager.Controllers[i].Name)
@@ -102,5 +100,4 @@ func currentControllerNames(names []string) []string {
 	return out
 }
 
-// isController reports whether a controller has that name.
 func isController(name string) bool { return slices.Contains(controllerNames(), name) }

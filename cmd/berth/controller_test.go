@@ -10,7 +10,10 @@ import (
 
 func TestDeprecatedControllerNames(t *testing.T) {
 	for formerName, name := range deprecatedControllers {
-		if got := currentControllerNames([]string{"podgc", formerName}); isController(formerName) || !isController(name) || got[0] != "podgc" || got[1] != name {
+		if isController(formerName) || !isController(name) {
+			t.Errorf("isController() = %t for the former name %s and %t for %s, want false and true", isController(formerName), formerName, isController(name), name)
+		}
+		if got := currentControllerNames([]string{"podgc", formerName}); got[0] != "podgc" || got[1] != name {
 			t.Errorf("%s: got %q, want podgc and %s", formerName, got, name)
 		}
 	}
@@ -37,7 +40,7 @@ func TestControllerFlagErrors(t *testing.T) {
 		"taints=taints":       "",
 		"=taints":             "",
 		"taint":               `unknown controller "taint"`,
-		"taints taints":       `controller "taints": is named twice`,
+		"taints taints":       `controller "taints" is named twice`,
 		"taints=taint":        `--upstream-off "taint": unknown controller`,
 		"taints=disruption":   `--upstream-off "disruption": this controller does not run; those that run: taints`,
 		"taints node-drainer": `unknown controller "node-drainer"`,

@@ -15,7 +15,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// credentialsCommand returns `berth credentials`.
 func credentialsCommand() *cobra.Command {
 	var dataDir, node, component string
 	cmd := &cobra.Command{

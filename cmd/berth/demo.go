@@ -17,7 +17,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// demoFlags holds the flags of `berth demo`.
 type demoFlags struct {
 	kubeconfig string
 	configs    []string
@@ -26,7 +25,6 @@ type demoFlags struct {
 	pause      bool
 }
 
-// demoCommand returns `berth demo`.
 func demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
@@ -55,7 +53,7 @@ Exits with 0 if each act showed what it describes, else with 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator (default: the cluster of berth up if it runs, else a temporary one)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator (default: KUBECONFIG, else the cluster of berth up if it runs, else a temporary one)")
 	flags.StringSliceVar(&f.acts, "acts", nil, "acts to run: "+strings.Join(demo.ActNames(), ", ")+" (default: all)")
 	flags.BoolVar(&f.simulated, "simulated", false, "use simulated nodes, also as root")
 	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act except the first")
@@ -157,7 +155,6 @@ func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target
 	return errors.Join(actsErr, err, nodeSet.remove(nodesCtx))
 }
 
-// waitForEnter returns a function that waits for Enter on in.
 func waitForEnter(in io.Reader, out io.Writer) func(context.Context) error {
 	lines := make(chan struct{})
 	go func() {

@@ -25,7 +25,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// demoCluster is the cluster that the demo runs on.
 type demoCluster struct {
 	config *rest.Config // of an administrator
 	// credential returns a client configuration for an identity; nil if the CA key is not on

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// Resources of each demo node.
+// The number of demo nodes and the resources of each.
 const (
 	demoNodeCount = 3
 	demoCPU       = "4" // of a simulated node
@@ -34,13 +34,12 @@ const (
 	demoImageBytes = 256 << 20
 )
 
-// demoKubelet is the configuration of the nodes: thresholds that suit their size, and
-// conditions that end soon.
+// demoKubelet is the kubelet configuration of the nodes: thresholds that suit their size, and
+// a short pressure transition period.
 const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
   "evictionHard": {"memory.available": "100Mi", "nodefs.available": "600Mi", "imagefs.available": "600Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
   "evictionPressureTransitionPeriod": "4s", "imageMinimumGCAge": "1s"}`
 
-// demoNodeSet is the set of nodes that a demo creates.
 type demoNodeSet struct {
 	cluster         *demoCluster
 	dir             demoDir
@@ -48,10 +47,10 @@ type demoNodeSet struct {
 	client          kubernetes.Interface
 	names           []string
 	simulatedReason string            // why the nodes are simulated; empty if they are not
-	pool            *virtualnode.Pool // of virtual nodes
+	pool            *virtualnode.Pool // nil if the nodes are simulated
 	registry        string            // HOST:PORT on loopback that serves largeImage over plain HTTP
 	largeImage      string            // image reference, see demo.Options
-	close           func()
+	close           func()            // stops the registry
 }
 
 // newDemoNodeSet returns a node set. It first removes the nodes of an earlier demo.
@@ -96,7 +95,6 @@ func (c *demoNodeSet) start(ctx context.Context, p *rungroup.Group) error {
 	return err
 }
 
-// startSimulatedNodes starts the agent of simulated nodes.
 func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, error) {
 	var nodes []*corev1.Node
 	for _, name := range c.names {
@@ -125,7 +123,6 @@ func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, er
 	return nodes, nil
 }
 
-// printSummary prints which nodes the demo uses.
 func (c *demoNodeSet) printSummary(out io.Writer) {
 	if c.simulatedReason == "" {
 		c.printVirtualSummary(out)
@@ -140,7 +137,7 @@ func (c *demoNodeSet) options() demo.Options {
 	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: demoImage, Program: "/workload", LargeImage: c.largeImage}
 }
 
-// remove deletes the objects of the nodes.
+// remove deletes the Nodes and their Leases.
 func (c *demoNodeSet) remove(ctx context.Context) error {
 	var errs []error
 	for _, name := range c.names {

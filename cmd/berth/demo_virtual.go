@@ -40,6 +40,8 @@ const (
 	demoLowDisk = 32
 	// cleanupTimeout bounds the removal of leftovers of an earlier demo.
 	cleanupTimeout = time.Minute
+	// registryReadTimeout bounds the reading of request headers by the registry.
+	registryReadTimeout = 5 * time.Second
 )
 
 // findSimulatedReason returns why the nodes must be simulated; empty if they need not be.
@@ -68,7 +70,7 @@ func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))), ReadHeaderTimeout: discoveryTimeout}
+	server := &http.Server{Handler: registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))), ReadHeaderTimeout: registryReadTimeout}
 	go func() { _ = server.Serve(listener) }()
 	c.close = func() { _ = server.Close() }
 	c.registry = listener.Addr().String()
@@ -97,7 +99,6 @@ func pushLargeImage(address string) (string, error) {
 	return ref.Name(), remote.Write(ref, image)
 }
 
-// startVirtualNodes starts the agents of the virtual nodes.
 func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 	for i, node := range c.names {
 		config, err := c.cluster.credential(pki.Node(node))

@@ -15,7 +15,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// deschedulerPort is the port of the Kubernetes descheduler.
 const deschedulerPort = 10258
 
 // deschedulerFlags holds the flags of `berth descheduler`, spelled as upstream's where
@@ -28,6 +27,7 @@ type deschedulerFlags struct {
 	configs           []string
 	interval, timeout time.Duration
 	dryRun, noMetrics bool
+	maxEvictions      int
 	address           string
 	port              int
 	output            cli.Output
@@ -43,7 +43,6 @@ func deschedulerElection() leaderelection.Election {
 	return e
 }
 
-// deschedulerCommand returns `berth descheduler`.
 func deschedulerCommand() *cobra.Command {
 	f := deschedulerFlags{election: deschedulerElection()}
 	cmd := &cobra.Command{
@@ -91,13 +90,14 @@ Exits with 0 if all moves were made or none was needed, 3 if some were not made,
 
 func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential (default: the cluster of berth up, or the pod's service account)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
 	flags.Float32Var(&f.qps, "client-connection-qps", 0, "maximum requests per second; 0 for no limit")
 	flags.IntVar(&f.burst, "client-connection-burst", 0, "maximum burst of requests")
 	flags.StringVar(&f.policyFile, "policy-config-file", "", "`file` with a DeschedulerPolicy, a ConfigMap with one in the key policy.yaml, or the values of the descheduler's chart (default: eight strategies, see above)")
 	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: move only pods whose replacement gets a better node; compatible: evict what the Kubernetes descheduler evicts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing; print what would be moved, what not, and why")
+	flags.IntVar(&f.maxEvictions, "max-evictions", -1, "maximum number of evictions in a run, instead of the policy's maxNoOfPodsToEvictTotal; -1 for the policy's")
 	flags.DurationVar(&f.interval, "interval", 0, "time between runs; 0 for a single run")
 	flags.DurationVar(&f.interval, "descheduling-interval", 0, "the same as --interval")
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of a single run, and of its wait for another one; 0 for none")
@@ -118,7 +118,6 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// validate checks the flags.
 func (f *deschedulerFlags) validate() error {
 	var errs []error
 	addError := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -137,6 +136,9 @@ func (f *deschedulerFlags) validate() error {
 	if f.port < 0 || f.port > 65535 {
 		addError("--secure-port %d: must be between 0 and 65535", f.port)
 	}
+	if f.maxEvictions < -1 {
+		addError("--max-evictions %d: must be at least 0, or -1 for the policy's limit", f.maxEvictions)
+	}
 	if f.qps < 0 || f.burst < 0 {
 		addError("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
 	}
@@ -148,14 +150,14 @@ func (f *deschedulerFlags) validate() error {
 	return errors.Join(errs...)
 }
 
-// callbacks returns functions that print each report and each progress line.
-func (f *deschedulerFlags) callbacks(out, errs io.Writer) (onReport func(*descheduler.Report), onProgress func(string)) {
+// callbacks returns functions that print the reports of repeated runs and each progress line.
+func (f *deschedulerFlags) callbacks(out, errOut io.Writer) (onReport func(*descheduler.Report), onProgress func(string)) {
 	onReport = func(r *descheduler.Report) {
 		if f.interval > 0 { // a single run prints its report at the end
 			_ = f.print(out, r)
 		}
 	}
-	return onReport, func(line string) { fmt.Fprintln(errs, line) }
+	return onReport, func(line string) { fmt.Fprintln(errOut, line) }
 }
 
 func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {

@@ -7,7 +7,6 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// deschedulerConvertCommand returns `berth descheduler convert`.
 func deschedulerConvertCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "convert FILE",
@@ -26,7 +25,7 @@ reads. It prints a warning for each converted field.`,
 			if err != nil {
 				return err
 			}
-			printWarnings(cmd.ErrOrStderr(), warnings)
+			printWarnings(cmd.ErrOrStderr(), warnings...)
 			_, err = cmd.OutOrStdout().Write(yaml)
 			return err
 		},

@@ -15,10 +15,10 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// runOnce performs a single run. It holds the Lease meanwhile, except in a dry run, with
-// --leader-elect=false, or without permission. Then it only checks that no other
-// descheduler holds it.
-func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
+// runOnce performs a single run and holds the Lease during the run. In a dry run, with
+// --leader-elect=false or without permission, it only checks that no other descheduler
+// holds the Lease.
+func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errOut io.Writer) (r *descheduler.Report, err error) {
 	if f.dryRun || !f.elect {
 		return runDescheduler(ctx, config, settings, o, false)
 	}
@@ -29,7 +29,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 			leaseAccess.Name = e.Name
 		}
 		if err := cli.RequirePermission(ctx, config, leaseAccess, "this run holds no Lease, so other deschedulers cannot detect it"); err != nil {
-			fmt.Fprintln(errs, err)
+			fmt.Fprintln(errOut, err)
 			return runDescheduler(ctx, config, settings, o, false)
 		}
 	}
@@ -38,7 +38,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 		return nil, err
 	}
 	s := descheduler.OneShot{Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
-		OnProgress: func(line string) { fmt.Fprintln(errs, line) }}
+		OnProgress: func(line string) { fmt.Fprintln(errOut, line) }}
 	err = s.Run(ctx, func(ctx context.Context) (err error) {
 		r, err = runDescheduler(ctx, gated, settings, o, true)
 		return err

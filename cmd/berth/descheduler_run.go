@@ -23,6 +23,7 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/controllers/upstreamguard"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/cli"
@@ -37,12 +38,11 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	policy, err := readPolicy(f.policyFile)
+	policy, err := f.policy(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	printWarnings(cmd.ErrOrStderr(), policy.Warnings)
-	config, err := cli.ClientConfig(f.kubeconfig, "berth-descheduler")
+	config, certificate, err := componentConfig(ctx, f.kubeconfig, "berth-descheduler")
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		logToStderr()
 	}
 	registry := metrics.NewRegistry()
+	certificate.RegisterClient(registry)
 	deschedulerMetrics, err := descheduler.NewMetrics(registry)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// checkPermissions refuses a credential that may not list pods or, unless it is a dry run,
+// checkPermissions rejects a credential that may not list pods or, unless it is a dry run,
 // evict them.
 func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Config) error {
 	const advice = "create a credential with `berth credentials --for descheduler`; for a Kubernetes cluster see deploy/descheduler.yaml"
@@ -136,6 +137,26 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 	return d.Run(ctx)
 }
 
+// policy reads the policy and prints its warnings. The flag overrides its limit of evictions.
+func (f *deschedulerFlags) policy(warnings io.Writer) (config.Descheduler, error) {
+	policy, err := readPolicy(f.policyFile)
+	if err != nil {
+		return config.Descheduler{}, err
+	}
+	printWarnings(warnings, policy.Warnings...)
+	if f.maxEvictions >= 0 {
+		limitEvictions(&policy.Policy, &f.maxEvictions)
+	}
+	return policy, nil
+}
+
+// limitEvictions replaces the policy's limit of evictions in a run, unless limit is nil.
+func limitEvictions(p *descheduling.Policy, limit *int) {
+	if limit != nil {
+		p.Limits.Total = limit
+	}
+}
+
 // readPolicy reads a policy file. Without a file it returns the default policy.
 func readPolicy(file string) (config.Descheduler, error) {
 	if file == "" {
@@ -154,7 +175,7 @@ type deschedulerReadiness struct{ leading, synced atomic.Bool }
 // ready returns why the descheduler is not ready. A standby replica is ready.
 func (r *deschedulerReadiness) ready() error {
 	if r.leading.Load() && !r.synced.Load() {
-		return errors.New("not all kinds are listed yet")
+		return errors.New("the informers have not synced yet")
 	}
 	return nil
 }

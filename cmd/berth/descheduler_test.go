@@ -26,7 +26,7 @@ func TestDeschedulerOnceExitCodes(t *testing.T) {
 		"some not moved":           {partlyMoved, nil, 3},
 		"timed out":                {partlyMoved, fmt.Errorf("--timeout 1m0s: %w", descheduler.ErrTimeout), 3},
 		"stopped":                  {partlyMoved, context.Canceled, 3},
-		"another one runs":         {nil, &upstreamguard.AlreadyRunningError{}, 2},
+		"another descheduler runs": {nil, &upstreamguard.AlreadyRunningError{}, 2},
 		"the API does not respond": {nil, errors.New("no route to host"), 1},
 	} {
 		err := (&deschedulerFlags{}).finish(io.Discard, tc.report, tc.err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/api/v1alpha1"
@@ -21,7 +22,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// drainFlags holds the flags of `berth drain`.
 type drainFlags struct {
 	source   objectSource
 	options  drain.Options
@@ -32,7 +32,6 @@ type drainFlags struct {
 	output   cli.Output
 }
 
-// drainCommand returns `berth drain`.
 func drainCommand() *cobra.Command {
 	var f drainFlags
 	cmd := &cobra.Command{
@@ -40,9 +39,9 @@ func drainCommand() *cobra.Command {
 		Short: "Drain nodes, or preview the drain (--what-if)",
 		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a
 workload at a time. The next pod is evicted when the replacement is Ready. The
-command ends when all pods have left, or when waiting cannot help. After Ctrl-C
-the nodes stay cordoned, and the same command continues. Flags of kubectl drain
-have the same meaning. DaemonSet pods stay by default.
+command ends when the evicted pods are deleted, or when waiting cannot help.
+After Ctrl-C the nodes stay cordoned; run the same command again to continue.
+Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
 
 --what-if evicts nothing. It simulates the drain with the real scheduler on a
 copy of the cluster, and reports where each pod would go, which pods would wait
@@ -110,7 +109,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	switch code := r.ExitCode(); code {
 	case 0:
 		return nil
-	case 3:
+	case cli.ExitIncomplete:
 		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved", r.NumNotMoved(), len(r.Pods)), code)
 	default:
 		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved, some of which can never move", r.NumNotMoved(), len(r.Pods)), code)
@@ -156,9 +155,14 @@ func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []str
 	if err != nil {
 		return nil, err
 	}
+	return previewDrain(s, objects, nodes, f.options)
+}
+
+// previewDrain simulates the drain of nodes of a cluster.
+func previewDrain(s drain.Scheduler, objects []runtime.Object, nodes []string, o drain.Options) (*drain.Result, error) {
 	c := drain.Cluster{Now: time.Now(), Scheduler: s}
 	c.Read(objects)
-	return drain.Preview(c, nodes, f.options)
+	return drain.Preview(c, nodes, o)
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
@@ -185,9 +189,9 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	r, err := d.Run(cmd.Context())
 	switch {
 	case errors.Is(err, context.Canceled) && r == nil:
-		return r, fmt.Errorf("stopped before any pod was evicted; cordoned nodes stay cordoned")
+		return r, errors.New("stopped before any pod was evicted; cordoned nodes stay cordoned")
 	case errors.Is(err, context.Canceled):
-		return r, fmt.Errorf("stopped; the nodes stay cordoned: run the same command to continue, or kubectl uncordon to undo")
+		return r, errors.New("stopped; the nodes stay cordoned: run the same command to continue, or kubectl uncordon to undo")
 	case err != nil && r != nil:
 		return r, fmt.Errorf("%w; the nodes stay cordoned: run the same command to continue, or kubectl uncordon to undo", err)
 	}
@@ -205,7 +209,6 @@ func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
 	return f.output.Print(w, out)
 }
 
-// dedupe removes repeated names.
 func dedupe(names []string) []string {
 	seen := map[string]bool{}
 	var out []string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,6 @@ import (
 // maxEvictions is the number of displacements shown without --all.
 const maxEvictions = 50
 
-// evictionFlags holds the flags of `berth evictions`.
 type evictionFlags struct {
 	source        recordSource
 	namespace     string
@@ -33,7 +31,6 @@ type evictionFlags struct {
 	all           bool
 }
 
-// evictionsCommand returns `berth evictions`.
 func evictionsCommand() *cobra.Command {
 	var f evictionFlags
 	cmd := &cobra.Command{
@@ -45,8 +42,8 @@ or node shutdown.
 
 Berth records each displacement in an event, which the API server keeps for an
 hour, and in a journal (--journal). The journal next to the kubeconfig is read
-by default. Displacements by Kubernetes components are shown as far as events
-and pod conditions have them.
+by default. Displacements by Kubernetes components are shown if events or pod
+conditions report them.
 
 Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth evictions
@@ -120,7 +117,8 @@ func (s *recordSource) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.journal, "journal", "", "journal `directory`; it is read even if the API server is unreachable")
 }
 
-// read returns the displacements in a namespace, or of one pod if pod is set.
+// read returns the displacements in a namespace, or of one pod if pod is set. If the API cannot
+// be read, it returns those of the journal that --journal names, with a warning.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
 	dir, err := journalDir(s.journal, s.kubeconfig)
 	if err != nil {
@@ -135,7 +133,7 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 		var list []*journal.Displacement
 		var problems []error
 		if list, problems, err = source.Read(ctx); err == nil {
-			printErrors(warnings, problems...)
+			printWarnings(warnings, problems...)
 			return list, nil
 		}
 	}
@@ -147,17 +145,6 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 	if journalErr != nil {
 		return nil, errors.Join(journalErr, err)
 	}
-	printErrors(warnings, append(problems, fmt.Errorf("only the journal was read: %w", err))...)
+	printWarnings(warnings, append(problems, fmt.Errorf("only the journal was read: %w", err))...)
 	return list, nil
-}
-
-func printErrors(w io.Writer, errs ...error) {
-	for _, err := range errs {
-		fmt.Fprintln(w, "warning:", err)
-	}
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

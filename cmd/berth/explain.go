@@ -29,7 +29,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// explainCommand returns `berth explain`.
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
@@ -42,15 +41,7 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-func explainPodCommand() *cobra.Command {
-	var source objectSource
-	var output cli.Output
-	var journalPath string
-	var nodes bool
-	cmd := &cobra.Command{
-		Use:   "pod [NAMESPACE/]NAME",
-		Short: "Explain why a pod is pending, or how its node was chosen",
-		Long: `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
+const explainPodLong = `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
 For an unschedulable pod it reports which plugin rejects which nodes and by how
 much, which events trigger another attempt, which pods it could preempt, and the
 smallest changes that make it schedulable. Each change was verified on a copy of
@@ -58,10 +49,22 @@ the cluster. A bound pod is evaluated as if it were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past
 decisions and displacements, also of deleted pods, from the journal (--journal).
-Exits with 0 whatever it reports, with 1 if the pod is not found.`,
+With --at it evaluates the pod in the recorded state of an earlier time.
+Exits with 0 whatever it reports, with 1 if the pod is not found.`
+
+func explainPodCommand() *cobra.Command {
+	var source objectSource
+	var output cli.Output
+	var journalPath, at string
+	var nodes bool
+	cmd := &cobra.Command{
+		Use:   "pod [NAMESPACE/]NAME",
+		Short: "Explain why a pod is pending, or how its node was chosen",
+		Long:  explainPodLong,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes
   berth explain pod web-1 -o json
+  berth explain pod web-1 --at 2026-03-01T12:00:00Z
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
 		Args: cli.OnePodArg("explain pod"),
@@ -71,6 +74,9 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 				return err
 			}
 			namespace, name := cli.SplitPodName(args[0])
+			if at != "" {
+				return source.explainAt(cmd.OutOrStdout(), settings, journalPath, namespace, name, at, &output, nodes)
+			}
 			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
 				return err
@@ -85,7 +91,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 					return err
 				}
 				if err != nil {
-					printErrors(cmd.ErrOrStderr(), fmt.Errorf("reading displacement records: %w", err))
+					printWarnings(cmd.ErrOrStderr(), fmt.Errorf("reading displacement records: %w", err))
 				}
 				if len(decisions)+len(displaced) > 0 {
 					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displaced}, &output)
@@ -96,6 +102,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 	}
 	source.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&journalPath, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
+	cmd.Flags().StringVar(&at, "at", "", "`time`, such as 2026-03-01T12:00:00Z, whose recorded state is evaluated instead of the present one; reads the journal only")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd
@@ -162,7 +169,7 @@ func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, nam
 		return nil, err
 	}
 	list, problems, err := journal.ReadDecisions(dir, namespace, name)
-	printErrors(warnings, problems...)
+	printWarnings(warnings, problems...)
 	return list, err
 }
 

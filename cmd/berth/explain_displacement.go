@@ -11,7 +11,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// explainDisplacementCommand returns `berth explain displacement`.
 func explainDisplacementCommand() *cobra.Command {
 	var source recordSource
 	var output cli.Output

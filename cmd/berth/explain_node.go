@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -22,27 +23,39 @@ const maxNodePods = 15
 func explainNodeCommand() *cobra.Command {
 	var source objectSource
 	var output cli.Output
-	var all, disks bool
+	var all, disk, pressure bool
 	cmd := &cobra.Command{
 		Use:   "node NAME",
 		Short: "Explain what uses a node and which pending pods would fit",
 		Long: `Reports for each resource of a node what is requested and what is free, its
 taints and bad conditions, its pods, reservations and Avoid Holds, and which
 pending pods would fit or which plugin rejects them. With --disk the node's
-agent reports how much space each image, log, volume and pod uses.
+agent reports how much space each image, log, volume and pod uses, with
+--pressure the eviction thresholds with current usage, and the order in which
+pods would be evicted.
 
 Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		Example: `  berth explain node n7
   berth explain node n7 --pods
   berth explain node n7 --disk
+  berth explain node n7 --pressure
   berth explain node n7 -f dump.yaml -o json`,
 		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if disks {
-				if err := output.Only("--disk", cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
+			reportName := ""
+			switch {
+			case disk && pressure:
+				return errors.New("--disk, --pressure: use only one of them")
+			case disk:
+				reportName = diskReport
+			case pressure:
+				reportName = pressureReport
+			}
+			if reportName != "" {
+				if err := output.Only("--"+reportName, cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
 					return err
 				}
-				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], &output, all)
+				return explainNodeAgent(cmd.Context(), cmd.OutOrStdout(), source, args[0], reportName, &output, all)
 			}
 			settings, err := settings.Load(source.configs)
 			if err != nil {
@@ -56,8 +69,9 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space")
-	cmd.Flags().BoolVar(&disks, "disk", false, "report what uses the space of the node's disks")
+	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space, with --pressure every pod that may be evicted")
+	cmd.Flags().BoolVar(&disk, "disk", false, "report what uses the space of the node's disks")
+	cmd.Flags().BoolVar(&pressure, "pressure", false, "report the node's eviction thresholds and which pods would be evicted next")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output, cli.OutputText, cli.OutputWide, cli.OutputJSON, cli.OutputYAML)
 	return cmd
 }

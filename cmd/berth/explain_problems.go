@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// findPod returns the pod of that name, or nil.
 func findPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
 	for _, o := range objects {
 		if pod, ok := o.(*corev1.Pod); ok && pod.Name == name && cmp.Or(pod.Namespace, corev1.NamespaceDefault) == namespace {

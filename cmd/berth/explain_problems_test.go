@@ -16,15 +16,15 @@ func TestPodProblems(t *testing.T) {
 		status corev1.PodStatus
 		want   []string
 	}{
-		"starting":  {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
-		"no volume": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c is waiting: ContainerCreating: configmap "x" not found`}},
-		"refused":   {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c is waiting: RefusedByRuntime: privileged: no"}},
-		"crashes": {
+		"starting":          {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
+		"missing volume":    {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c is waiting: ContainerCreating: configmap "x" not found`}},
+		"refused container": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c is waiting: RefusedByRuntime: privileged: no"}},
+		"crash loop": {
 			status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("CrashLoopBackOff", ""), LastTerminationState: corev1.ContainerState{Terminated: killed}}}},
 			want:   []string{"container c is waiting: CrashLoopBackOff; it exited with code 137: OOMKilled"},
 		},
-		"evicted": {status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, want: []string{"the pod failed: Evicted: The node was low on resource: memory."}},
-		"ended": {
+		"evicted pod": {status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, want: []string{"the pod failed: Evicted: The node was low on resource: memory."}},
+		"failed init container": {
 			status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{{Name: "i", State: corev1.ContainerState{Terminated: killed}}}},
 			want:   []string{"container i is not running; it exited with code 137: OOMKilled"},
 		},

@@ -42,14 +42,3 @@ func TestFlagErrors(t *testing.T) {
 		}
 	}
 }
-
-// TestParentCommandsHaveExamples checks that commands with subcommands have examples.
-func TestParentCommandsHaveExamples(t *testing.T) {
-	for _, cmd := range rootCommand().Commands() {
-		if cmd.Name() == "explain" || cmd.Name() == "image" {
-			if !strings.Contains(cmd.Example, "berth "+cmd.Name()) {
-				t.Errorf("%s has no example", cmd.CommandPath())
-			}
-		}
-	}
-}

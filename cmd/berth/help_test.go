@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// TestHelp checks the help of each command: line length, examples and words. The help of
+// TestHelp checks the help of each command: line length, banned words and examples. The help of
 // `berth kubectl --help` is kubectl's own.
 func TestHelp(t *testing.T) {
 	t.Setenv("HOME", "/home/user")
@@ -28,7 +28,7 @@ func TestHelp(t *testing.T) {
 	}
 	check(root)
 	if commands < 25 {
-		t.Errorf("checked only %d commands: not all commands were visited", commands)
+		t.Errorf("got %d commands, want at least 25", commands)
 	}
 }
 
@@ -43,7 +43,7 @@ func checkHelp(t *testing.T, cmd *cobra.Command) {
 	for line := range strings.Lines(b.String()) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "        ")
 		if n := utf8.RuneCountInString(line); n > cli.HelpWidth {
-			t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), n, line)
+			t.Errorf("%s --help: got %d columns, want at most %d: %s", cmd.CommandPath(), n, cli.HelpWidth, line)
 		}
 	}
 	if word := archtest.BannedWords.FindString(strings.Join(strings.Fields(b.String()), " ")); word != "" {
@@ -53,7 +53,7 @@ func checkHelp(t *testing.T, cmd *cobra.Command) {
 		return // cobra's own help has examples in its text
 	}
 	if cmd.Example == "" {
-		t.Errorf("%s has no example", cmd.CommandPath())
+		t.Errorf("%s: got no example, want one", cmd.CommandPath())
 	}
 	for line := range strings.Lines(cmd.Example) {
 		if !strings.HasPrefix(line, "  ") {

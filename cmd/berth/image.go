@@ -24,7 +24,6 @@ type imageFlags struct {
 	insecureRegistries []string
 }
 
-// imageCommand returns `berth image`.
 func imageCommand() *cobra.Command {
 	var f imageFlags
 	cmd := &cobra.Command{
@@ -51,7 +50,7 @@ it are refused, and device files are omitted. An image may have up to 32 GiB and
 
 func (f *imageFlags) pullCommand() *cobra.Command {
 	var user string
-	var password bool
+	var passwordStdin bool
 	cmd := &cobra.Command{
 		Use: "pull NAME...", Short: "Pull images from their registries", Args: cli.AtLeastOneArg("image pull", "image", "busybox:1"),
 		Long: `Pulls images from their registries, for this machine's platform. Plain HTTP is
@@ -60,7 +59,7 @@ used only for registries of --insecure-registry.`,
   berth image pull --username ann --password-stdin \
     registry.example.org/team/app:v2 < password`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			auth, err := registryAuth(cmd.InOrStdin(), user, password)
+			auth, err := registryAuth(cmd.InOrStdin(), user, passwordStdin)
 			if err != nil {
 				return err
 			}
@@ -82,17 +81,17 @@ used only for registries of --insecure-registry.`,
 		},
 	}
 	cmd.Flags().StringVar(&user, "username", "", "registry user")
-	cmd.Flags().BoolVar(&password, "password-stdin", false, "read the password from standard input")
+	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password from standard input")
 	insecureRegistryFlag(cmd.Flags(), &f.insecureRegistries)
 	return cmd
 }
 
-// registryAuth returns the registry credentials, or nil if there are none.
-func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error) {
-	if !password && user == "" {
+// registryAuth returns the user with the password read from in, or nil if neither flag is set.
+func registryAuth(in io.Reader, user string, passwordStdin bool) (*store.Auth, error) {
+	if !passwordStdin && user == "" {
 		return nil, nil
 	}
-	if !password || user == "" {
+	if !passwordStdin || user == "" {
 		return nil, errors.New("--username and --password-stdin: use both or neither")
 	}
 	data, err := io.ReadAll(io.LimitReader(in, 64<<10))
@@ -169,9 +168,9 @@ binary whenever an agent starts.`,
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
-		Long: `Removes image names, and an image with its last name. An id or a name with a
-digest removes the image with all its names. Layers that a container uses are
-removed with the container.`,
+		Long: `Removes image names. An image is removed when its last name is removed. An id
+or a name with a digest removes the image with all its names. Layers that a
+container uses are removed with the container.`,
 		Example: `  berth image rm app:v1
   berth image rm registry.example.org/app:v1 registry.example.org/app:v2`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -218,7 +217,7 @@ func (f *imageFlags) openStore(notes io.Writer, create bool) (*store.Store, erro
 }
 
 // defaultImagesDir returns the image directory of `berth agent` or of `berth up
-// --real-node`. If both or neither exist, it prints its choice.
+// --real-node`. If both or neither have images, it prints its choice.
 func defaultImagesDir(notes io.Writer, agentDir, upDir string) string {
 	agentHas, upHas := hasImages(imagesDir(agentDir)), hasImages(imagesDir(upDir))
 	if upHas && !agentHas {

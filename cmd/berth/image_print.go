@@ -55,7 +55,6 @@ func imageTable(images []store.Image) *table.Table {
 	return t
 }
 
-// formatBytes formats n with a binary unit.
 func formatBytes(n int64) string {
 	for _, u := range []struct {
 		name string
@@ -68,11 +67,11 @@ func formatBytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// pullProgress shows the progress of a pull.
+// pullProgress shows the progress of all layers as one bar.
 type pullProgress struct {
 	mu     sync.Mutex
-	bar    *cli.ProgressBar // nil if the output is not a file
-	layers map[string][2]int64
+	bar    *cli.ProgressBar    // nil if the output is not a file
+	layers map[string][2]int64 // transferred and total bytes by layer
 }
 
 func newPullProgress(out io.Writer) *pullProgress {

@@ -17,7 +17,6 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// runImage runs `berth image` and returns its output.
 func runImage(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -92,7 +91,7 @@ func TestImageCommands(t *testing.T) {
 		"not a tar archive: unexpected E":  {"load", root, "-"},
 	} {
 		if out, err := runImage(t, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, want)
+			t.Errorf("%q: got %v, %s; want an error with %q", args, err, out, want)
 		}
 	}
 }
@@ -127,7 +126,7 @@ func TestDefaultImagesDir(t *testing.T) {
 				t.Errorf("got %s, want the images of %s", got, tc.want)
 			}
 			if mentionsOther := strings.Contains(notes.String(), "--root-dir "+up); mentionsOther != tc.mentionsOther {
-				t.Errorf("notes %q: mention the other directory: %t, want %t", notes.String(), mentionsOther, tc.mentionsOther)
+				t.Errorf("got notes %q, want a mention of %s: %t", notes.String(), up, tc.mentionsOther)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -10,7 +11,6 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// journalFlag adds --journal.
 func journalFlag(f *pflag.FlagSet, dir *string, fallback string) {
 	f.StringVar(dir, "journal", "", "`directory` for displacement records and scheduling decisions, at most 64 MiB each per process (default: "+fallback+")")
 }
@@ -53,4 +53,9 @@ func journalDir(path, kubeconfig string) (string, error) {
 		return "", nil
 	}
 	return dir, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// unreachable returns a kubeconfig of a server that refuses connections.
-func unreachable(port int) string {
+// unreachableKubeconfig returns a kubeconfig of a server that refuses connections.
+func unreachableKubeconfig(port int) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "http://127.0.0.1:%d"}}]
@@ -28,10 +28,10 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(state, "berth"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(cli.KubeconfigPath(cli.DefaultDataDir()), []byte(unreachable(1)), 0o600); err != nil {
+	if err := os.WriteFile(cli.KubeconfigPath(cli.DefaultDataDir()), []byte(unreachableKubeconfig(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env, flag := writeFile(t, "env", unreachable(2)), writeFile(t, "flag", unreachable(3))
+	env, flag := writeFile(t, "env", unreachableKubeconfig(2)), writeFile(t, "flag", unreachableKubeconfig(3))
 	for _, command := range []string{"explain pod p", "explain node n", "explain node n --disk", "explain displacement p", "evictions", "queue", "zones",
 		"drain n", "drain n --what-if"} {
 		for _, tc := range []struct{ env, flag, want string }{
@@ -52,7 +52,7 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 	}
 }
 
-// TestKubectlUsesKubeconfig checks the same for berth kubectl.
+// TestKubectlUsesKubeconfig checks that berth kubectl uses KUBECONFIG, else the cluster of berth up.
 func TestKubectlUsesKubeconfig(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("KUBECONFIG", "")
@@ -63,10 +63,10 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := cli.KubeconfigPath(cli.DefaultDataDir())
-	if err := os.WriteFile(file, []byte(unreachable(1)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(unreachableKubeconfig(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for env, want := range map[string]string{"": "http://127.0.0.1:1", writeFile(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
+	for env, want := range map[string]string{"": "http://127.0.0.1:1", writeFile(t, "env", unreachableKubeconfig(2)): "http://127.0.0.1:2"} {
 		t.Setenv("KUBECONFIG", env)
 		flags, err := kubectlConfigFlags([]string{"get", "pods"})
 		if err != nil {
@@ -87,7 +87,7 @@ func TestJournalNextToKubeconfig(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "journal"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(cli.KubeconfigPath(dir), []byte(unreachable(1)), 0o600); err != nil {
+		if err := os.WriteFile(cli.KubeconfigPath(dir), []byte(unreachableKubeconfig(1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		dirs[name] = dir

@@ -17,7 +17,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// kubectlCommand returns `berth kubectl`, the unmodified kubectl.
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// kubeletFlags holds the kubelet's flags that override fields of the KubeletConfiguration.
+// kubeletFlags holds the kubelet's flags that override fields of the KubeletConfiguration. The keys
+// of the maps are flag names.
 type kubeletFlags struct {
 	thresholds map[string]*thresholds
 	pairs      map[string]*map[string]string
@@ -20,9 +21,10 @@ type kubeletFlags struct {
 	durations  map[string]*time.Duration
 	lists      map[string]*[]string
 	domain     string
+	manifests  string
 	memcg      bool
 	taints     []string
-	labels     map[string]string // of the Node, not in the file
+	labels     map[string]string // of the Node; the KubeletConfiguration has no such field
 	flags      *pflag.FlagSet
 }
 
@@ -34,10 +36,11 @@ var kubeletFields = map[string]string{
 	"kube-reserved": "kubeReserved", "system-reserved": "systemReserved", "enforce-node-allocatable": "enforceNodeAllocatable",
 	"image-gc-high-threshold": "imageGCHighThresholdPercent", "image-gc-low-threshold": "imageGCLowThresholdPercent", "minimum-image-ttl-duration": "imageMinimumGCAge",
 	"max-pods": "maxPods", "register-with-taints": "registerWithTaints", "cluster-dns": "clusterDNS", "cluster-domain": "clusterDomain",
+	"pod-manifest-path": "staticPodPath",
 }
 
-// kubeletRealFlags are those that simulated nodes do not use.
-var kubeletRealFlags = []string{"image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "cluster-dns", "cluster-domain"}
+// kubeletRealFlags are the kubelet flags that simulated nodes do not use.
+var kubeletRealFlags = []string{"image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "cluster-dns", "cluster-domain", "pod-manifest-path"}
 
 func (f *kubeletFlags) addFlags(flags *pflag.FlagSet) {
 	f.flags = flags
@@ -74,6 +77,7 @@ func (f *kubeletFlags) addFlags(flags *pflag.FlagSet) {
 		f.lists[name] = flags.StringSlice(name, nil, usage)
 	}
 	flags.StringVar(&f.domain, "cluster-domain", "", "DNS domain of the cluster")
+	flags.StringVar(&f.manifests, "pod-manifest-path", "", "directory of the manifests of static pods, or one manifest")
 	flags.BoolVar(&f.memcg, "kernel-memcg-notification", true, "accepted for compatibility: the kernel always notifies about memory")
 	flags.BoolVar(&f.memcg, "experimental-kernel-memcg-notification", true, "the same as --kernel-memcg-notification")
 	_ = flags.MarkHidden("experimental-kernel-memcg-notification") // fails only for unknown flags
@@ -112,6 +116,8 @@ func (f *kubeletFlags) value(name string) (any, error) {
 		return *f.lists[name], nil
 	case name == "cluster-domain":
 		return f.domain, nil
+	case name == "pod-manifest-path":
+		return f.manifests, nil
 	case name == "register-with-taints":
 		return f.parseTaints()
 	}
@@ -130,7 +136,6 @@ func (f *kubeletFlags) parseTaints() ([]corev1.Taint, error) {
 	return out, nil
 }
 
-// validateLabels validates --node-labels.
 func (f *kubeletFlags) validateLabels() error {
 	for k, v := range f.labels {
 		if problems := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(problems) > 0 {

@@ -43,7 +43,6 @@ func loadKubelet(t *testing.T, file string, args ...string) (config.Kubelet, err
 	return s.Kubelet, err
 }
 
-// findThreshold returns the threshold of a signal.
 func findThreshold(k *config.Kubelet, s nodepressure.Signal, hard bool) *nodepressure.Threshold {
 	for i := range k.Pressure.Thresholds {
 		if t := &k.Pressure.Thresholds[i]; t.Signal == s && t.Hard() == hard {
@@ -64,26 +63,27 @@ func TestKubeletFlags(t *testing.T) {
 	}
 	hard, soft, disk := findThreshold(&k, nodepressure.MemoryAvailable, true), findThreshold(&k, nodepressure.MemoryAvailable, false), findThreshold(&k, nodepressure.NodeFsAvailable, true)
 	if hard == nil || hard.Value.Of(1<<40).Amount != 300<<20 || hard.MinReclaim == nil || disk == nil || disk.Value.Of(1000).Amount != 70 {
-		t.Errorf("hard thresholds %+v and %+v, want 300Mi of memory and 7%% of nodefs", hard, disk)
+		t.Errorf("got hard thresholds %+v and %+v, want 300Mi of memory and 7%% of nodefs", hard, disk)
 	}
 	if soft == nil || soft.Value.Of(1<<40).Amount != 500<<20 || soft.Grace != 90*time.Second {
-		t.Errorf("soft threshold %+v, want 500Mi of memory for 90s", soft)
+		t.Errorf("got soft threshold %+v, want 500Mi of memory for 90s", soft)
 	}
 	if p := &k.Pressure; p.MaxPodGrace != 45 || p.TransitionPeriod != 30*time.Second {
-		t.Errorf("grace period %d, transition period %s, want 45 and 30s", p.MaxPodGrace, p.TransitionPeriod)
+		t.Errorf("got grace period %d, transition period %s, want 45 and 30s", p.MaxPodGrace, p.TransitionPeriod)
 	}
 	if q := k.KubeReserved[corev1.ResourceMemory]; q.String() != "500Mi" || k.SystemReserved.Memory().String() != "1Gi" {
-		t.Errorf("reserved %v and %v, want memory 500Mi and 1Gi", k.KubeReserved, k.SystemReserved)
+		t.Errorf("got reserved %v and %v, want memory 500Mi and 1Gi", k.KubeReserved, k.SystemReserved)
 	}
 	if i := k.Images; i.HighPercent != 70 || i.LowPercent != 60 || i.MinimumAge != 5*time.Minute {
-		t.Errorf("image garbage collection %+v, want 70%%, 60%% and 5m", i)
+		t.Errorf("got image garbage collection %+v, want 70%%, 60%% and 5m", i)
 	}
 	if k.MaxPods != 42 || len(k.RegisterWithTaints) != 2 || len(k.ClusterDNS) != 2 || k.ClusterDomain != "example.org" || len(k.EnforceNodeAllocatable) != 1 {
-		t.Errorf("kubelet configuration %+v, want 42 pods, 2 taints, 2 DNS servers and domain example.org", k)
+		t.Errorf("got kubelet configuration %+v, want 42 pods, 2 taints, 2 DNS servers and domain example.org", k)
 	}
 }
 
-// TestKubeletFlagsOverrideFile checks that a flag replaces a whole field, and that other fields remain.
+// TestKubeletFlagsOverrideFile checks that a flag replaces a whole field, and that other fields remain. The error for
+// an invalid value names the flag or the field.
 func TestKubeletFlagsOverrideFile(t *testing.T) {
 	file := "maxPods: 7\npodPidsLimit: 9007199254740993\nevictionHard: {memory.available: 1Gi, nodefs.available: 20%, imagefs.available: 15%}\n"
 	k, err := loadKubelet(t, file, "--eviction-hard=memory.available<2Gi")
@@ -91,10 +91,10 @@ func TestKubeletFlagsOverrideFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.MaxPods != 7 || k.PodPidsLimit != 9007199254740993 || findThreshold(&k, nodepressure.NodeFsAvailable, true) != nil || findThreshold(&k, nodepressure.MemoryAvailable, true).Value.Of(1<<40).Amount != 2<<30 {
-		t.Errorf("kubelet configuration %+v, want evictionHard of the flag and all other fields of the file", k)
+		t.Errorf("got kubelet configuration %+v, want evictionHard of the flag and all other fields of the file", k)
 	}
 	if k, err = loadKubelet(t, file); err != nil || findThreshold(&k, nodepressure.NodeFsAvailable, true) == nil {
-		t.Errorf("without flags: %+v, %v, want the nodefs threshold of the file", k, err)
+		t.Errorf("without flags: got %+v, %v, want the nodefs threshold of the file", k, err)
 	}
 	for flag, want := range map[string]string{
 		"--eviction-hard=memory.available>2Gi":             "must be SIGNAL<VALUE",
@@ -123,6 +123,6 @@ func TestSimulatedKubeletFlags(t *testing.T) {
 	n.Labels = map[string]string{"existing": "1"}
 	localnodes.ApplyKubelet([]*corev1.Node{n}, &k, map[string]string{"existing": "2", "added": "3"})
 	if n.Labels["existing"] != "1" || n.Labels["added"] != "3" || len(n.Spec.Taints) != 1 || n.Status.Capacity.Pods().Value() != 5 || n.Status.Allocatable.Cpu().MilliValue() != 1500 {
-		t.Errorf("node %+v, want existing=1, added=3, a taint, 5 pods and 1500m of CPU", n)
+		t.Errorf("got node %+v, want existing=1, added=3, a taint, 5 pods and 1500m of CPU", n)
 	}
 }

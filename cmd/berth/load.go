@@ -16,7 +16,6 @@ import (
 	"github.com/berthproject/berth/load"
 )
 
-// loadCommand returns `berth load`.
 func loadCommand() *cobra.Command {
 	var kubeconfig, list string
 	var output cli.Output

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -33,8 +33,8 @@ func (*verbosity) Type() string { return "level" }
 // Set sets the level. Above 0, messages of libraries are logged too.
 func (v *verbosity) Set(text string) error {
 	level, err := strconv.ParseUint(text, 10, 8)
-	if err != nil {
-		return fmt.Errorf("must be a whole number between 0 and 10")
+	if err != nil || level > 10 {
+		return errors.New("must be a whole number between 0 and 10")
 	}
 	*v = verbosity(level)
 	var flags flag.FlagSet

@@ -53,7 +53,7 @@ func rootCommand() *cobra.Command {
 	addVerbosity(cmd.PersistentFlags())
 	cli.SetHelpWidth(cmd)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
-		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), uiCommand(), zonesCommand(), drainCommand(), snapshotCommand(), simulateCommand(), loadCommand(),
+		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), uiCommand(), zonesCommand(), drainCommand(), snapshotCommand(), simulateCommand(), replayCommand(), loadCommand(),
 		configCommand(), credentialsCommand(), demoCommand(), manCommand(), versionCommand())
 	cmd.AddCommand(linuxCommands()...)
 	addCompletionCommand(cmd)

@@ -12,7 +12,7 @@ import (
 func TestTerminationSignals(t *testing.T) {
 	handlesHangup := func() bool { return slices.Contains(terminationSignals(), os.Signal(syscall.SIGHUP)) }
 	if !signal.Ignored(syscall.SIGHUP) && !handlesHangup() {
-		t.Error("SIGHUP is not handled")
+		t.Error("SIGHUP not ignored: got no SIGHUP among the termination signals, want it")
 	}
 	if signal.Ignored(syscall.SIGHUP) {
 		return // the tests run under nohup
@@ -20,6 +20,6 @@ func TestTerminationSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
 	if handlesHangup() {
-		t.Error("SIGHUP ends a process that was started with nohup")
+		t.Error("SIGHUP ignored: got SIGHUP among the termination signals, want it absent")
 	}
 }

@@ -13,7 +13,7 @@ func TestManualPages(t *testing.T) {
 	defer func() { date = "" }()
 	dir := filepath.Join(t.TempDir(), "share", "man1")
 	if out, code, err := runBerth("man", dir); err != nil || code != 0 || out != "" {
-		t.Fatalf("exit code %d, %v, output %q, want 0 and no output", code, err, out)
+		t.Fatalf("got exit code %d, %v, output %q, want 0 and no output", code, err, out)
 	}
 	for _, name := range []string{"berth.1", "berth-drain.1", "berth-explain-pod.1", "berth-image-rm.1", "berth-kubectl.1"} {
 		page, err := os.ReadFile(filepath.Join(dir, name))
@@ -31,9 +31,9 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "berth-workload.1")); err == nil {
-		t.Error("a hidden command has a manual page")
+		t.Error("got a manual page of a hidden command, want none")
 	}
 	if _, _, err := runBerth("man"); err == nil {
-		t.Error("berth man without a directory returned no error")
+		t.Error("berth man without a directory: got no error, want one")
 	}
 }

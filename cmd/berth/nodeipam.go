@@ -18,19 +18,20 @@ type nodeIPAMFlags struct {
 	flags *pflag.FlagSet
 }
 
-// addFlags adds the flags. services is the usage of --service-cluster-ip-range, empty if the command has the flag.
-func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, services string) {
+// addFlags adds the flags. servicesUsage is the usage of --service-cluster-ip-range; empty if the command already has
+// that flag.
+func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, servicesUsage string) {
 	f.flags = flags
 	defaults := config.Default().NodeIPAM
 	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as do the next flags)")
 	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR of the pod ranges of nodes")
 	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's pod range")
-	if services != "" {
-		flags.StringVar(&f.ServiceClusterIPRange, "service-cluster-ip-range", defaults.ServiceClusterIPRange, services)
+	if servicesUsage != "" {
+		flags.StringVar(&f.ServiceClusterIPRange, "service-cluster-ip-range", defaults.ServiceClusterIPRange, servicesUsage)
 	}
 }
 
-// apply overrides the configuration by the given flags and validates the result.
+// apply overrides the configuration with the given flags and validates the result.
 func (f *nodeIPAMFlags) apply(c *config.NodeIPAM) error {
 	for name, set := range map[string]func(){
 		"allocate-node-cidrs":      func() { c.AllocateNodeCIDRs = f.AllocateNodeCIDRs },

@@ -18,7 +18,7 @@ metadata: {name: big, namespace: shop, uid: c}
 spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: web, resources: {requests: {cpu: "64"}}}]}
 `
 
-// TestOutputFormats checks the formats of commands that read a dump.
+// TestOutputFormats checks the accepted values of --output and their output.
 func TestOutputFormats(t *testing.T) {
 	file := writeFile(t, "dump.yaml", pendingDump)
 	for args, want := range map[string]string{
@@ -50,7 +50,24 @@ func TestOutputFormats(t *testing.T) {
 		}
 		exact := strings.HasSuffix(args, " name") && strings.HasSuffix(want, "\n")
 		if exact && out != want || !strings.Contains(out, want) {
-			t.Errorf("berth %s:\n%s\nwant\n%s", args, out, want)
+			t.Errorf("berth %s: got\n%s\nwant\n%s", args, out, want)
+		}
+	}
+}
+
+// TestYAMLOutput checks -o yaml of several commands.
+func TestYAMLOutput(t *testing.T) {
+	file := writeFile(t, "dump.yaml", drainDump)
+	for args, want := range map[string]string{
+		"explain pod web-1 -f " + file: "\npod: default/web-1\n",
+		"explain node n1 -f " + file:   "\nnode: n1\n",
+		"queue -f " + file:             "[]\n",
+		"zones -f " + file:             "name: ",
+		"version":                      "\nversion: ",
+	} {
+		out, _, err := runBerth(append(strings.Fields(args), "-o", "yaml")...)
+		if err != nil || !strings.Contains("\n"+out, want) {
+			t.Errorf("%s -o yaml: got %v, want %q in\n%s", args, err, want, out)
 		}
 	}
 }

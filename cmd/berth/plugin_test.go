@@ -43,7 +43,7 @@ func TestPluginUsage(t *testing.T) {
 	} {
 		got, err := runAs(t, tc.binary, tc.args...)
 		if err != nil || !strings.Contains(got, tc.want) || tc.unwanted != "" && strings.Contains(got, tc.unwanted) {
-			t.Errorf("%s %v: error %v, want %q and no %q in:\n%s", tc.binary, tc.args, err, tc.want, tc.unwanted, got)
+			t.Errorf("%s %v: got error %v, want %q and no %q in:\n%s", tc.binary, tc.args, err, tc.want, tc.unwanted, got)
 		}
 	}
 }
@@ -65,14 +65,14 @@ func TestPluginKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	programCommand("kubectl-berth", nil)
 	if cli.HasKubeconfigEnv() {
-		t.Error("the plugin uses a file that does not exist")
+		t.Error("kubectl-berth: got a kubeconfig that does not exist, want none")
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	programCommand("berth", nil)
 	if cli.HasKubeconfigEnv() {
-		t.Error("berth uses the file of kubectl")
+		t.Error("berth: got the kubeconfig of kubectl, want none")
 	}
 	programCommand("kubectl-berth", nil)
 	if got := os.Getenv("KUBECONFIG"); got != file {

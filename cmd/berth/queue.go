@@ -20,7 +20,6 @@ import (
 // maxQueued is the number of pending pods shown without --all.
 const maxQueued = 50
 
-// queueCommand returns `berth queue`.
 func queueCommand() *cobra.Command {
 	var dumps []string
 	var kubeconfig string

@@ -20,7 +20,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// debugEndpoint is a scheduler's debug endpoint.
 type debugEndpoint struct {
 	url, token, tokenFile, ca string
 	insecure                  bool
@@ -102,7 +101,7 @@ func (d *debugEndpoint) newClient() (*http.Client, string, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, "", fmt.Errorf("--certificate-authority %s: no PEM certificate in it", d.ca)
+			return nil, "", fmt.Errorf("--certificate-authority %s: contains no PEM certificate", d.ca)
 		}
 	}
 	token := d.token

@@ -14,7 +14,7 @@ import (
 // home is the home directory while the reference is generated, which shows it as ~.
 const home = "/home/you"
 
-// TestCommandsReference checks docs/reference/commands.md.
+// TestCommandsReference checks that docs/reference/commands.md is current.
 func TestCommandsReference(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("KUBECONFIG", "")
@@ -31,8 +31,8 @@ has the flag `+"`-h, --help`"+`. The [exit codes](exit-codes.md) and the [config
 `+reference.Table([]string{"command", "purpose"}, nil)+index.String()+sections.String())
 }
 
-// describeCommands writes a row and a section for each subcommand of cmd. `berth kubectl` is
-// kubectl, so only its own line is listed.
+// describeCommands writes a row and a section for each subcommand of cmd. The subcommands of
+// `berth kubectl`, which are those of kubectl, are not listed.
 func describeCommands(cmd *cobra.Command, index, sections *strings.Builder) {
 	for _, c := range cmd.Commands() {
 		if c.Hidden || c.Deprecated != "" || c.Name() == "help" {

@@ -18,14 +18,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 )
 
-// runtimeFlags holds the flags of `berth runtime`.
 type runtimeFlags struct {
 	nodeagent.Standalone
 	socket    string
 	ephemeral bool
 }
 
-// runtimeCommand returns `berth runtime`.
 func runtimeCommand() *cobra.Command {
 	var f runtimeFlags
 	cmd := &cobra.Command{
@@ -33,15 +31,15 @@ func runtimeCommand() *cobra.Command {
 		Short: "Serve the embedded runtime through CRI, for tests and crictl",
 		Args:  cobra.NoArgs,
 		Long: `Serves the Container Runtime Interface (CRI v1) of the embedded runtime on a
-unix socket, without a node agent: for crictl and critest. It requires root, and
-so does the socket.
+unix socket, without a node agent: for crictl and critest. The command and its
+socket require root.
 
 Containers keep running when the command ends, and it adopts them when it starts
 again with the same directory. Pull images through CRI, or with
 "berth image --root-dir DIR".
 
-What the runtime refuses for containment, such as privileged containers, fails
-with an error that names the field.`,
+Requests that the runtime refuses for containment, such as privileged
+containers, fail with an error that names the field.`,
 		Example: `  berth runtime --dir /var/lib/berth/runtime
   crictl -r unix:///var/lib/berth/runtime/cri.sock ps`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +64,7 @@ with an error that names the field.`,
 // complete validates the flags and sets defaults.
 func (f *runtimeFlags) complete() (err error) {
 	if f.Root == "" {
-		return errors.New("--dir: required")
+		return errors.New("--dir: must be set")
 	}
 	if err := validateInsecureRegistries(f.InsecureRegistries); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -14,17 +15,16 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// schedulerFlags holds the flags of `berth scheduler`.
 type schedulerFlags struct {
 	kubeconfig, metricsAddress string
 	journal                    string
+	inputsMiB                  inputsMiB
 	configs                    []string
 	seed                       uint64
 	elect                      bool
 	election                   scheduler.Election
 }
 
-// schedulerCommand returns `berth scheduler`.
 func schedulerCommand() *cobra.Command {
 	var f schedulerFlags
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ only the number of workers and the API server do.`,
     --metrics-bind-address 127.0.0.1:10251`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := f.options(cmd.Flags())
+			o, err := f.options(cmd.Context(), cmd.Flags())
 			if err != nil {
 				return err
 			}
@@ -56,6 +56,10 @@ only the number of workers and the API server do.`,
 			}
 			defer func() { _ = o.Decisions.Close() }()
 			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+			if o.Inputs, err = f.inputsMiB.open(f.journal, "scheduler", o.Log); err != nil {
+				return err
+			}
+			defer func() { _ = o.Inputs.Close() }()
 			return scheduler.Run(cmd.Context(), o)
 		},
 	}
@@ -65,7 +69,7 @@ only the number of workers and the API server do.`,
 
 func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	e := electionConfig(config.DefaultKubeScheduler().LeaderElection)
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the scheduler's credential (default: clientConnection of --config, the cluster of berth up, or the pod's service account)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the scheduler's credential (default: clientConnection of --config, KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", "", "HTTPS address for /livez, /readyz, /metrics, /configz and /debug; empty for none. All but the first two require permission to get the path")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding the leader election Lease")
@@ -76,10 +80,14 @@ func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.election.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only")
+	f.inputsMiB.addFlag(flags)
 }
 
 // options returns the scheduler's options. Flags override the configuration files.
-func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error) {
+func (f *schedulerFlags) options(ctx context.Context, flags *pflag.FlagSet) (scheduler.Options, error) {
+	if err := f.inputsMiB.validate(); err != nil {
+		return scheduler.Options{}, err
+	}
 	s, err := settings.Load(f.configs)
 	if err != nil {
 		return scheduler.Options{}, err
@@ -101,9 +109,11 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	if kubeconfig == "" {
 		kubeconfig = s.Scheduler.Client.Kubeconfig
 	}
-	if o.Config, err = cli.ClientConfig(kubeconfig, "berth-scheduler"); err != nil {
+	config, certificate, err := componentConfig(ctx, kubeconfig, "berth-scheduler")
+	if err != nil {
 		return o, err
 	}
+	o.Config, o.RegisterMetrics = config, certificate.RegisterClient
 	limitClient(o.Config, s.Scheduler.Client)
 	return o, nil
 }

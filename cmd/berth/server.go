@@ -16,7 +16,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// serverCommand returns `berth server`.
 func serverCommand() *cobra.Command {
 	o := apiserver.DefaultOptions()
 	var configs []string
@@ -59,8 +58,8 @@ creates in each namespace.`,
 	return cmd
 }
 
-// addAuditFlags adds the flags of the audit log, the audit webhook and encryption at rest.
-func addAuditFlags(flags *pflag.FlagSet, o *apiserver.Options) {
+// addAuditAndEncryptionFlags adds the flags of the audit log, the audit webhook and encryption at rest.
+func addAuditAndEncryptionFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	a := o.Audit
 	flags.StringVar(&a.PolicyFile, "audit-policy-file", "", "file with an audit Policy; without it nothing is recorded")
 	flags.StringVar(&a.LogOptions.Path, "audit-log-path", "", "file of the audit log; - for standard output")
@@ -88,7 +87,6 @@ func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserve
 	return apiserver.New(ctx, o)
 }
 
-// addServerFlags adds the API server's flags.
 func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.Listen, "listen", o.Listen, "HTTPS address as HOST:PORT; port 0 for a free one")
 	flags.StringVar(&o.AdvertiseAddress, "advertise-address", "", "IP address of this server in the endpoints of the Service default/kubernetes (default: the address of --listen, or the host's if that is a loopback or unspecified address)")
@@ -105,7 +103,7 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.Int64Var(&o.NodeTolerationSeconds.Unreachable, "default-unreachable-toleration-seconds", o.NodeTolerationSeconds.Unreachable, "tolerationSeconds for node.kubernetes.io/unreachable of pods without that toleration")
 	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "added to --max-mutating-requests-inflight; priority levels share the sum")
 	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "added to --max-requests-inflight; priority levels share the sum")
-	addAuditFlags(flags, o)
-	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "return a warning when an object of a kind is created that no controller handles")
+	addAuditAndEncryptionFlags(flags, o)
+	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "return a warning when an object of a kind that no controller handles is created")
 	flags.BoolVar(&o.StrictResourceVersions, "strict-resource-versions", o.StrictResourceVersions, "reject non-numeric resource versions with 400 or 422; kube-apiserver answers some with 500")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// serverCheckCommand returns `berth server check`.
 func serverCheckCommand() *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{

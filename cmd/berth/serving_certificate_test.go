@@ -22,8 +22,8 @@ import (
 	"github.com/berthproject/berth/internal/localcluster"
 )
 
-// TestMetricsServerTrust checks that the certificate of a metrics server of berth up is signed by the cluster's CA, and
-// that the server accepts client certificates that the CA signed.
+// TestMetricsServerTrust checks that the cluster's CA signs the certificate of a metrics server of berth up. The
+// server accepts client certificates that the CA signed.
 func TestMetricsServerTrust(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -23,7 +25,6 @@ import (
 	"github.com/berthproject/berth/sim/trace"
 )
 
-// simulateFlags holds the flags of `berth simulate`.
 type simulateFlags struct {
 	files, configs            []string
 	scenario, journal, replay string
@@ -36,7 +37,6 @@ type simulateFlags struct {
 	openb                     openbFlags
 }
 
-// simulateCommand returns `berth simulate`.
 func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
@@ -65,8 +65,8 @@ violated.`,
 	flags.StringVar(&f.scenario, "scenario", "", "file with the scenario (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
-	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "delay of watch events")
-	flags.DurationVar(&f.latency, "latency", time.Millisecond, "one-way latency between client and API server")
+	flags.DurationVar(&f.lag, "lag", defaultLag, "delay of watch events")
+	flags.DurationVar(&f.latency, "latency", defaultLatency, "one-way latency between client and API server")
 	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
 	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
 	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
@@ -92,7 +92,7 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.Options.Stop = func() bool { return cmd.Context() != nil && cmd.Context().Err() != nil }
+	s.Options.Stop = func() bool { return cmd.Context().Err() != nil }
 	return f.runSimulation(cmd.OutOrStdout(), s)
 }
 
@@ -115,23 +115,41 @@ func (f *simulateFlags) validate(untilSet bool) error {
 // options returns the simulator's options, with the scheduler's from the configuration
 // files.
 func (f *simulateFlags) options(seedSet bool) (cluster.Options, error) {
+	settings, err := settings.Load(f.configs)
+	if err != nil {
+		return cluster.Options{}, err
+	}
+	var seed *uint64
+	if seedSet {
+		seed = &f.seed
+	}
+	o, err := simulatorOptions(settings, seed)
+	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
+	return o, err
+}
+
+// The defaults of --lag and --latency.
+const (
+	defaultLag     = 2 * time.Millisecond
+	defaultLatency = time.Millisecond
+)
+
+// simulatorOptions returns the simulator's options for the configured scheduler. Without a seed, the seed of faults is 0
+// and the scheduler has the configured one.
+func simulatorOptions(settings settings.Settings, seed *uint64) (cluster.Options, error) {
 	o, err := cluster.Defaults()
 	if err != nil {
 		return o, err
 	}
-	settings, err := settings.Load(f.configs)
-	if err != nil {
-		return o, err
-	}
 	c := scheduler.FromSettings(settings)
-	if seedSet {
-		c.Seed = f.seed
+	if seed != nil {
+		o.Seed, c.Seed = *seed, *seed
 	}
-	o.Seed, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption = f.seed, c.Seed, c.ScoreCacheMemory, c.Preemption
+	o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption = c.Seed, c.ScoreCacheMemory, c.Preemption
 	q := &o.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration
 	o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration = c.VictimsTimeout, c.AuditInterval, c.AssumedPressure
-	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
+	o.Lag, o.Latency = defaultLag, defaultLatency
 	o.Profiles = nil
 	for _, p := range c.Profiles {
 		profile, err := framework.NewProfile(p)
@@ -150,12 +168,7 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 	if err != nil {
 		return nil, err
 	}
-	for _, obj := range objects {
-		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
-			store.ApplyDefaults(k)
-			s.Objects = append(s.Objects, k)
-		}
-	}
+	s.Objects = simulatedObjects(objects)
 	if len(f.files) > 0 && len(s.Objects) == 0 {
 		return nil, fmt.Errorf("-f %s: no objects that can be simulated: must have nodes, pods and related objects as printed by kubectl get -o yaml", strings.Join(f.files, ","))
 	}
@@ -164,16 +177,27 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 		return nil, err
 	}
 	if s.Until == 0 {
-		s.Until = s.Scenario.Until()
-	}
-	if s.Until == 0 {
-		s.Until = 24 * time.Hour
+		s.Until = defaultUntil(s.Scenario)
 	}
 	if last := s.Scenario.Until(); last > s.Until {
 		return nil, fmt.Errorf("--until %v: scenario %s ends at %v", s.Until, f.scenario, last)
 	}
 	return s, f.openb.addTo(s, f.until > 0 || s.Scenario.Until() > 0)
 }
+
+// simulatedObjects returns the objects whose kinds the simulator has.
+func simulatedObjects(objects []runtime.Object) (out []store.Object) {
+	for _, obj := range objects {
+		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
+			store.ApplyDefaults(k)
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// defaultUntil returns the end of a scenario, or a day if it has none.
+func defaultUntil(s *script.Scenario) time.Duration { return cmp.Or(s.Until(), 24*time.Hour) }
 
 // loadScenario reads the scenario. Without one it returns an empty scenario.
 func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
@@ -227,7 +251,6 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 	return nil
 }
 
-// print writes the timeline and the summary.
 func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {
 	shown := lines
 	switch f.timeline {
@@ -250,7 +273,6 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 	}})
 }
 
-// replayJournal replays a journal and compares the effects.
 func (f *simulateFlags) replayJournal(w io.Writer, o cluster.Options) error {
 	scenario, err := f.loadScenario()
 	if err != nil {

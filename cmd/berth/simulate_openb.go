@@ -60,7 +60,7 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, untilSet bool) error {
 		return err
 	}
 	for _, n := range nodes {
-		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
+		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI) // the kubelet's default
 		store.ApplyDefaults(n)
 		s.Objects = append(s.Objects, n)
 	}
@@ -71,22 +71,23 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, untilSet bool) error {
 	if err != nil {
 		return err
 	}
-	arrivals := make([]simtrace.Arrival, 0, len(tracePods))
 	if len(tracePods) == 0 {
 		return fmt.Errorf("%s: no pods: must have a line per pod below the header", f.pods)
 	}
+	arrivals := make([]simtrace.Arrival, 0, len(tracePods))
 	for _, t := range tracePods {
 		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 		store.ApplyDefaults(t.Pod)
 		arrivals = append(arrivals, simtrace.Arrival{Pod: t.Pod, Arrives: t.Created, Departs: t.Deleted})
 	}
-	switch day := f.day; {
-	case f.fillUp:
+	if f.fillUp {
 		s.Arrivals = simtrace.FixedRate(arrivals, f.rate)
-		if last := s.Arrivals[len(s.Arrivals)-1].Arrives; !untilSet {
+		if !untilSet {
+			last := s.Arrivals[len(s.Arrivals)-1].Arrives
 			s.Until = (last + last/4 + 2*time.Minute).Truncate(time.Second)
 		}
-	default:
+	} else {
+		day := f.day
 		if day < 0 {
 			day = simtrace.BusiestDay(arrivals, s.Until*time.Duration(f.speed))
 		}

@@ -38,19 +38,19 @@ func summaryOf(t *testing.T, args ...string) trace.Summary {
 func TestSimulateOpenBDay(t *testing.T) {
 	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
-		t.Errorf("%d pods created, %d placed, %d pending, p99 %g s: want at least 678, all placed immediately", s.Created, s.Placed, s.Pending, s.LatencyP99)
+		t.Errorf("got %d pods created, %d placed, %d pending, p99 of the latency %g s, want at least 678 created, all of them placed, and at most 1 s", s.Created, s.Placed, s.Pending, s.LatencyP99)
 	}
 }
 
-// TestSimulateOpenBOverload requests 7,433 GPUs of 6,212, and checks that LS pods are placed first and
-// that the cluster settles.
+// TestSimulateOpenBOverload requests 7,433 GPUs of 6,212, the last of them at 82 s. It checks that LS pods are placed
+// first and that the cluster settles.
 func TestSimulateOpenBOverload(t *testing.T) {
 	s := summaryOf(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
 	if len(s.Priorities) != 3 || s.Priorities[0].Priority != 1000 || s.Priorities[0].Pending > 10 || s.Priorities[2].Pending < 900 {
-		t.Errorf("by priority: %+v, want LS placed and BE pending", s.Priorities)
+		t.Errorf("by priority: got %+v, want LS placed and BE pending", s.Priorities)
 	}
 	if s.Victims == 0 || s.Victims != s.Deleted || s.LastVictim > 120 {
-		t.Errorf("%d victims, %d pods deleted, the last eviction at %g s: want only victims deleted, and no eviction long after 82 s", s.Victims, s.Deleted, s.LastVictim)
+		t.Errorf("got %d victims, %d pods deleted, the last eviction at %g s, want victims, no other deletions, and at most 120 s", s.Victims, s.Deleted, s.LastVictim)
 	}
 	t.Logf("%d victims of %d preemptors, %d cascades, chains of up to %d, steady at %.1f s", s.Victims, s.Preemptors, s.Cascades, s.CascadeDepth, max(s.LastBound, s.LastVictim))
 }

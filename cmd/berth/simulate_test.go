@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// runSimulate runs `berth simulate` in process.
 func runSimulate(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -20,6 +19,7 @@ func runSimulate(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
+// writeFile writes a file in a new directory and returns its path.
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -42,28 +42,28 @@ func TestSimulateErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":            {nil, "set -f, --scenario"},
+		"no input":           {nil, "set -f, --scenario"},
 		"output":             {[]string{"-f", dump, "-o", "xml"}, `must be text, json or yaml`},
 		"timeline":           {[]string{"-f", dump, "--timeline", "some"}, `--timeline "some": must be auto, all or none`},
 		"until":              {[]string{"-f", dump, "--until", "-1s"}, "--until -1s: must be above 0"},
 		"lag":                {[]string{"-f", dump, "--lag", "-1s"}, "must not be negative"},
-		"no dump":            {[]string{"-f", "nothing.yaml"}, "nothing.yaml"},
-		"given twice":        {[]string{"-f", dump, "-f", dump}, "nodes n1: given twice"},
+		"missing dump":       {[]string{"-f", "nothing.yaml"}, "nothing.yaml"},
+		"duplicate object":   {[]string{"-f", dump, "-f", dump}, "nodes n1: given twice"},
 		"no name":            {[]string{"-f", writeFile(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
-		"no scenario":        {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
-		"bad scenario":       {[]string{"--scenario", writeFile(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
+		"missing scenario":   {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
+		"invalid scenario":   {[]string{"--scenario", writeFile(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
 		"scenario too long":  {[]string{"--scenario", writeFile(t, "l.txt", "until 1h\n"), "--until", "1m"}, "ends at 1h"},
 		"pods without nodes": {[]string{"--openb-pods", pods}, "requires --openb-nodes"},
 		"fill without pods":  {[]string{"--openb-nodes", nodes, "--openb-fill"}, "require --openb-pods"},
 		"speed":              {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-speed", "0"}, "--openb-speed 0"},
 		"rate":               {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-rate", "0"}, "--openb-rate 0"},
 		"day":                {[]string{"--openb-nodes", nodes, "--openb-day", "-2"}, "--openb-day -2"},
-		"bad time":           {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "p.csv", podsHeader+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
+		"invalid time":       {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "p.csv", podsHeader+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
 		"times swapped":      {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "q.csv", podsHeader+"a,1,1,0,0,,BE,Running,9,3,\n")}, "q.csv:2: creation_time 9, deletion_time 3"},
 		"no pods":            {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "e.csv", podsHeader)}, "e.csv: no pods"},
 		"replay and file":    {[]string{"--replay", "x", "-f", dump}, "remove -f"},
-		"no journal":         {[]string{"--replay", "nothing.jsonl"}, "nothing.jsonl"},
-		"bad journal":        {[]string{"--replay", dump}, "dump.yaml:1: journal"},
+		"missing journal":    {[]string{"--replay", "nothing.jsonl"}, "nothing.jsonl"},
+		"invalid journal":    {[]string{"--replay", dump}, "dump.yaml:1: journal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := runSimulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -78,7 +78,7 @@ func TestSimulateTrace(t *testing.T) {
 	out, err := runSimulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
 	for _, want := range []string{"default/c is bound to n0", "is preempted by default/c", "1 victims of 1 preemptors", "default/a is bound to n0"} {
 		if err != nil || !strings.Contains(out, want) {
-			t.Errorf("error %v, want %q in:\n%s", err, want, out)
+			t.Errorf("got error %v, want %q in:\n%s", err, want, out)
 		}
 	}
 }
@@ -88,10 +88,10 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "j.jsonl")
 	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
-		t.Fatalf("error %v, want 1 pod placed in:\n%s", err, out)
+		t.Fatalf("got error %v, want 1 pod placed in:\n%s", err, out)
 	}
 	if out, err = runSimulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
-		t.Errorf("replay: error %v, want identical effects: %s", err, out)
+		t.Errorf("replay: got error %v, want identical effects: %s", err, out)
 	}
 	if _, err = runSimulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
 		t.Errorf("with another seed: got error %v, want one about the options", err)
@@ -117,9 +117,9 @@ func TestDocsExample(t *testing.T) {
 		}
 	}
 	if len(example) < 5 {
-		t.Fatalf("the first example of docs/guides/simulate.md has %d lines, want at least 5: %q", len(example), example)
+		t.Fatalf("first example of docs/guides/simulate.md: got %d lines, want at least 5: %q", len(example), example)
 	}
 	if out, err := runSimulate(t, "--scenario", writeFile(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
-		t.Errorf("got error %v and output\n%s", err, out)
+		t.Errorf("got error %v, want none; output:\n%s", err, out)
 	}
 }

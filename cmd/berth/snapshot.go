@@ -14,7 +14,6 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// snapshotCommand returns `berth snapshot`.
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
@@ -127,9 +126,9 @@ func snapshotStatusCommand() *cobra.Command {
 	return cmd
 }
 
-func printSnapshot(w io.Writer, output *cli.Output, action string, status store.SnapshotStatus) error {
+func printSnapshot(w io.Writer, output *cli.Output, title string, status store.SnapshotStatus) error {
 	return output.Print(w, cli.Printable{Object: status, Text: func(w io.Writer, _ bool) error {
-		fmt.Fprintf(w, "%s: revision %d, %d keys, %d KiB, hash %08x\n", action, status.Revision, status.TotalKey, status.TotalSize>>10, status.Hash)
+		fmt.Fprintf(w, "%s: revision %d, %d keys, %d KiB, hash %08x\n", title, status.Revision, status.TotalKey, status.TotalSize>>10, status.Hash)
 		return nil
 	}})
 }

@@ -18,12 +18,11 @@ import (
 
 // uiOptions holds the flags of `berth ui`.
 type uiOptions struct {
-	kubeconfig, journal string
-	configs             []string
-	port                uint16
+	kubeconfig, journal, policyFile string
+	configs                         []string
+	port                            uint16
 }
 
-// uiCommand returns `berth ui`.
 func uiCommand() *cobra.Command {
 	var o uiOptions
 	cmd := &cobra.Command{
@@ -31,8 +30,9 @@ func uiCommand() *cobra.Command {
 		Short: "Serve the web page of a cluster on this machine",
 		Long: `Serves the web page on a loopback address and prints a link, which signs in
 once. The page uses the kubeconfig's credentials and shows what its user may
-read: the fleet, pods, the queue, displacements and disruption budgets. It
-changes nothing.
+read: the fleet, pods, the queue, displacements, disruption budgets, zones, the
+pressure of nodes, and previews of drains and of the descheduler. It changes
+nothing.
 
 The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
 to stop; this ends the session.`,
@@ -44,6 +44,7 @@ to stop; this ends the session.`,
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	f.StringVar(&o.journal, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
+	f.StringVar(&o.policyFile, "policy-config-file", "", "DeschedulerPolicy `file` for previews of the descheduler (default: that of berth descheduler)")
 	f.Uint16Var(&o.port, "port", 0, "port on the loopback address; 0 for a free one")
 	settings.AddFlag(f, &o.configs)
 	return cmd
@@ -62,7 +63,12 @@ func (o *uiOptions) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: uiAnswers{settings, dir}.answers()})
+	policy, err := readPolicy(o.policyFile)
+	if err != nil {
+		return err
+	}
+	answers := uiAnswers{settings: settings, journal: dir, policy: policy.Policy}.answers()
+	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: answers, PolicyFile: o.policyFile})
 	if err != nil {
 		return err
 	}
@@ -70,7 +76,7 @@ func (o *uiOptions) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: must be free: %w", o.port, err)
 	}
-	fmt.Fprintf(out, "Open this link, which signs in once:\n\n  http://%s%s\n\nCtrl-C stops.\n", listener.Addr(), page.Link())
+	fmt.Fprintf(out, "Open this link, which signs in once:\n\n  http://%s%s\n\nPress Ctrl-C to stop.\n", listener.Addr(), page.Link())
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/controllers/displacementrecords/history"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/internal/settings"
@@ -20,10 +21,12 @@ import (
 type uiAnswers struct {
 	settings settings.Settings
 	journal  string // directory; empty: none
+	policy   descheduling.Policy
 }
 
 func (a uiAnswers) answers() ui.Answers {
-	return ui.Answers{Pod: a.explainPod, Queue: a.queue, Displacements: a.displacements}
+	return ui.Answers{Pod: a.explainPod, Queue: a.queue, Displacements: a.displacements,
+		Drain: a.drain, Zones: a.zones, Descheduler: a.descheduler, NodePressure: nodePressureJSON, NodeDisk: nodeDiskJSON, Simulate: a.simulate, History: a.history()}
 }
 
 // explainPod returns the output of `berth explain pod -o json`.

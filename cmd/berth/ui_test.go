@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,21 +19,24 @@ import (
 	"github.com/berthproject/berth/berthtest"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/ui"
 )
 
-// uiPaths are the data of the page, in all namespaces and in namespace shop.
+// uiPaths has the paths of the page's data by namespace. Those of the empty namespace need permissions in all
+// namespaces.
 var uiPaths = map[string][]string{
 	"": {"/ui/cluster/api/v1/nodes", "/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets", "/ui/api/queue", "/ui/api/displacements",
-		"/ui/api/pod?namespace=shop&name=web", "/ui/api/pod?namespace=shop&name=deleted"},
+		"/ui/api/pod?namespace=shop&name=web", "/ui/api/pod?namespace=shop&name=deleted", "/ui/api/drain?node=n1", "/ui/api/zones", "/ui/api/descheduler",
+		"/ui/api/node/pressure?name=n1", "/ui/api/node/disk?name=n1"},
 	"shop": {"/ui/cluster/api/v1/namespaces/shop/pods", "/ui/cluster/apis/policy/v1/namespaces/shop/poddisruptionbudgets", "/ui/api/queue?namespace=shop", "/ui/api/displacements?namespace=shop"},
 	"bank": {"/ui/cluster/api/v1/namespaces/bank/pods", "/ui/cluster/apis/policy/v1/namespaces/bank/poddisruptionbudgets", "/ui/api/queue?namespace=bank", "/ui/api/displacements?namespace=bank"},
 }
 
-// TestPageShowsOnlyWhatItsUserMayRead checks that users get the data, also of the journal, of
-// the namespaces that they may read only.
+// TestPageShowsOnlyWhatItsUserMayRead checks that users get only the data, including that of the
+// journal, of the namespaces that they may read.
 func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	c := berthtest.Start(t)
 	for _, ns := range []string{"shop", "bank"} {
@@ -43,7 +48,7 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := ui.New(ui.Options{Cluster: c.Config, Answers: uiAnswers{s, dir}.answers()})
+	page, err := ui.New(ui.Options{Cluster: c.Config, Answers: uiAnswers{settings: s, journal: dir, policy: config.DefaultDescheduler().Policy}.answers()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +61,7 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 			for _, path := range paths {
 				code, body := getPage(t, server.URL+path, token)
 				if want := statusFor(readable[ns]); code != want {
-					t.Errorf("user %s: %s: status %d, want %d: %s", user, path, code, want, body)
+					t.Errorf("user %s: %s: got status %d, want %d: %s", user, path, code, want, body)
 				}
 				if strings.Contains(body, "secret-of-bank") || !readable["shop"] && strings.Contains(body, "secret-of-shop") {
 					t.Errorf("user %s: %s shows data of a namespace that the user cannot read: %s", user, path, body)
@@ -64,11 +69,23 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 			}
 		}
 	}
+	for _, user := range []string{"nothing", "reader"} {
+		token := tokenOf(t, c, "shop", user)
+		if code, body := sendPage(t, http.MethodPost, server.URL+"/ui/api/simulate", token, `{"cluster":true}`, "event: "); code != http.StatusOK || !strings.Contains(body, "event: failure") || !strings.Contains(body, `"code":403`) {
+			t.Errorf("user %s: simulation of the cluster: got status %d, %s; want a failure with code 403", user, code, body)
+		}
+		for _, ns := range []string{"", "shop", "bank"} {
+			_, body := sendPage(t, http.MethodGet, server.URL+"/ui/api/fleet?namespace="+ns, token, "", `"pods":"`)
+			if got, want := strings.Contains(body, `"name":["web"]`), user == "reader" && ns == "shop"; got != want || strings.Contains(body, `"nodes":[`) {
+				t.Errorf("user %s: fleet of namespace %q: got the pod %t, want %t, and no nodes: %s", user, ns, got, want, body)
+			}
+		}
+	}
 	if _, body := getPage(t, server.URL+"/ui/api/displacements?namespace=shop", tokenOf(t, c, "shop", "reader")); !strings.Contains(body, "secret-of-shop") {
-		t.Errorf("the journal's record is missing: %s", body)
+		t.Errorf("displacements of shop: got %s, want the record of the journal", body)
 	}
 	if code, _ := getPage(t, server.URL+uiPaths[""][0], "forged"); code != http.StatusUnauthorized {
-		t.Errorf("forged token: status %d, want 401", code)
+		t.Errorf("forged token: got status %d, want 401", code)
 	}
 }
 
@@ -80,7 +97,7 @@ func TestPageMatchesExplainPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	explanation, err := uiAnswers{s, ""}.explainPod(t.Context(), c.Config, "shop", "web")
+	explanation, err := uiAnswers{settings: s}.explainPod(t.Context(), c.Config, "shop", "web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +122,7 @@ func TestPageMatchesExplainPod(t *testing.T) {
 	delete(want, "decisions")
 	g, _ := json.Marshal(got)
 	if w, _ := json.Marshal(want); string(g) != string(w) {
-		t.Errorf("the page has\n%s\nwant the command's\n%s", g, w)
+		t.Errorf("explanation of the page: got\n%s\nwant that of the command\n%s", g, w)
 	}
 }
 
@@ -116,7 +133,7 @@ func statusFor(allowed bool) int {
 	return http.StatusForbidden
 }
 
-// createNamespaceWithPod creates a namespace with a pod that fits on no node.
+// createNamespaceWithPod creates a namespace with service accounts and a pod that fits on no node.
 func createNamespaceWithPod(t *testing.T, c *berthtest.Cluster, ns string) {
 	t.Helper()
 	ctx := t.Context()
@@ -189,4 +206,27 @@ func getPage(t *testing.T, url, token string) (int, string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(body)
+}
+
+// sendPage sends a request and returns the start of its stream, until it contains a text.
+func sendPage(t *testing.T, method, url, token, body, until string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Origin", "http://"+r.URL.Host)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var text strings.Builder
+	for lines := bufio.NewScanner(resp.Body); lines.Scan() && !(strings.Contains(text.String(), until) && lines.Text() == ""); {
+		text.WriteString(lines.Text())
+	}
+	return resp.StatusCode, text.String()
 }

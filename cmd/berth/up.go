@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,9 +36,9 @@ type upOptions struct {
 	seed        uint64
 	configs     []string
 	journal     string
+	inputsMiB   inputsMiB
 }
 
-// upCommand returns `berth up`.
 func upCommand() *cobra.Command {
 	o := upOptions{server: apiserver.DefaultOptions()}
 	cmd := &cobra.Command{
@@ -83,12 +84,13 @@ the command ends; leftovers of a killed process are removed at the next start.`,
 	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
+	o.inputsMiB.addFlag(f)
 	return cmd
 }
 
 // load reads the configuration files, which flags override, and selects the nodes.
 func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
-	if err := o.page.validate(); err != nil {
+	if err := errors.Join(o.page.validate(), o.inputsMiB.validate()); err != nil {
 		return settings.Settings{}, err
 	}
 	fields, err := o.local.kubelet.fields()
@@ -107,7 +109,7 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 	if err := o.nodeIPAM.apply(&s.Berth.NodeIPAM); err != nil {
 		return s, err
 	}
-	printWarnings(cmd.ErrOrStderr(), s.Kubelet.Warnings)
+	printWarnings(cmd.ErrOrStderr(), s.Kubelet.Warnings...)
 	if err := o.prepareNodes(cmd.ErrOrStderr(), &s); err != nil {
 		return s, err
 	}
@@ -122,7 +124,7 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 }
 
 // prepareNodes selects the real and virtual nodes and their directories. It prints a warning
-// for each missing feature.
+// if it falls back to simulated nodes.
 func (o *upOptions) prepareNodes(warnings io.Writer, settings *settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
@@ -175,14 +177,11 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		return err
 	}
 	journalPath := cmp.Or(o.journal, filepath.Join(dir, "journal"))
-	if settings.Journal, err = openJournal(journalPath, "up"); err != nil {
+	closeJournal, err := o.openJournal(journalPath, &settings, log)
+	defer closeJournal()
+	if err != nil {
 		return err
 	}
-	defer func() { _ = settings.Journal.Close() }()
-	if settings.Decisions, err = openDecisions(journalPath, "up"); err != nil {
-		return err
-	}
-	defer func() { _ = settings.Decisions.Close() }()
 	return rungroup.Run(ctx, func(p *rungroup.Group) error {
 		if err := localcluster.StartServer(p, server); err != nil {
 			return err
@@ -191,12 +190,27 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err != nil {
 			return err
 		}
-		if output.page, err = o.page.start(p, server, settings, journalPath); err != nil {
+		if output.page, err = o.page.start(p, server, settings, journalPath, &o.descheduler); err != nil {
 			return err
 		}
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))
 		return nil
 	})
+}
+
+// openJournal opens the journal's parts. The caller must call closeJournal, also after an error.
+func (o *upOptions) openJournal(dir string, settings *settings.Settings, log *logFile) (closeJournal func(), err error) {
+	closeJournal = func() {
+		_ = errors.Join(settings.Journal.Close(), settings.Decisions.Close(), settings.Inputs.Close())
+	}
+	if settings.Journal, err = openJournal(dir, "up"); err != nil {
+		return closeJournal, err
+	}
+	if settings.Decisions, err = openDecisions(dir, "up"); err != nil {
+		return closeJournal, err
+	}
+	settings.Inputs, err = o.inputsMiB.open(dir, "up", log.slog)
+	return closeJournal, err
 }
 
 // startComponents starts everything but the API server and waits until the nodes accept

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -14,6 +15,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
@@ -36,8 +38,7 @@ func (d *upDescheduler) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time between runs of the descheduler")
 }
 
-// readPolicy reads the policy and prints its warnings.
-func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
+func (d *upDescheduler) readPolicy(errOut io.Writer) (err error) {
 	switch {
 	case d.interval <= 0:
 		return fmt.Errorf("--descheduler-interval %v: must be positive", d.interval)
@@ -50,8 +51,24 @@ func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
 	default:
 		d.policy, err = readPolicy(d.policyFile)
 	}
-	printWarnings(errs, d.policy.Warnings)
+	printWarnings(errOut, d.policy.Warnings...)
 	return err
+}
+
+// policyOrDefault returns the policy for previews.
+func (d *upDescheduler) policyOrDefault() descheduling.Policy {
+	if d.policyFile == "" {
+		return config.DefaultDescheduler().Policy
+	}
+	return d.policy.Policy
+}
+
+// policyFileName returns the name of the policy file without its directory; empty: the default policy.
+func (d *upDescheduler) policyFileName() string {
+	if d.policyFile == "" || d.policyFile == "default" {
+		return ""
+	}
+	return filepath.Base(d.policyFile)
 }
 
 // start starts the descheduler if there is a policy. It logs its work; its metrics are on
@@ -72,7 +89,7 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 		OnReport: func(r *descheduler.Report) {
 			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Duration, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)
 		}}
-	// The Lease makes this descheduler visible to others. Its identity is fixed, so that after
+	// The Lease makes this descheduler visible to other deschedulers. Its identity is fixed, so that after
 	// a crash it need not wait for its own Lease to expire.
 	e := deschedulerElection()
 	e.Identity = "berth-up"

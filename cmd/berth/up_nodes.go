@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -73,10 +75,9 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
 
-// enabled reports whether there are such nodes.
 func (f *upLocalNodes) enabled() bool { return f.realNode || f.virtualNodes > 0 }
 
-// validate checks the flags and whether this machine can run the nodes.
+// validate checks the flags, selects the container runtimes, and checks whether this machine can run the nodes.
 func (f *upLocalNodes) validate() error {
 	if f.virtualNodes < 0 || f.virtualNodes > 100 {
 		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtualNodes)
@@ -105,7 +106,7 @@ func (f *upLocalNodes) validate() error {
 // embeddedNodes records which nodes use the embedded runtime.
 type embeddedNodes struct{ realNode, virtualNodes bool }
 
-// unavailableError reports that this machine cannot run such nodes, and that no flag
+// unavailableError reports that this machine cannot run the requested nodes, and that no flag
 // requires a particular runtime.
 type unavailableError struct {
 	error
@@ -129,7 +130,7 @@ func (f *upLocalNodes) fallBackToSimulated(w io.Writer, cause error) error {
 	} else if f.realNode {
 		alternative = "Using the machine as one node without virtual nodes"
 	}
-	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(unavailable.Error(), "\n", "; "), alternative)
+	printWarnings(w, fmt.Sprintf("%s. %s.", strings.ReplaceAll(unavailable.Error(), "\n", "; "), alternative))
 	return nil
 }
 
@@ -153,20 +154,20 @@ func (f *upLocalNodes) chooseRuntimes() error {
 		if err := requireRoot(); err != nil {
 			return orUnavailable("real-node", err)
 		}
-		cri := f.checkRuntime()
-		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, endpointSet, cri, f.rootDir); err != nil {
+		criErr := f.checkRuntime()
+		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, endpointSet, criErr, f.rootDir); err != nil {
 			return orUnavailable("real-node", err)
 		}
 		if f.embedded.realNode && f.runtime == localnodes.RuntimeAuto && socketExists(f.endpoint) {
-			f.notes = append(f.notes, "since "+localnodes.EmbeddedReason(cri))
+			f.notes = append(f.notes, "since "+localnodes.EmbeddedReason(criErr))
 		}
 	}
 	if f.virtualNodes > 0 {
 		if err := requireRoot(); err != nil {
 			return orUnavailable("virtual-nodes", err)
 		}
-		cri := localnodes.CheckContainerd()
-		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
+		criErr := localnodes.CheckContainerd()
+		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, criErr, ""); err != nil {
 			return orUnavailable("virtual-nodes", err)
 		}
 		return orUnavailable("virtual-nodes", virtualnode.CheckRequirements())
@@ -184,7 +185,6 @@ func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	}
 }
 
-// requireRoot returns an error if the process is not root.
 func requireRoot() error {
 	if os.Geteuid() == 0 {
 		return nil
@@ -200,7 +200,8 @@ func (f *upLocalNodes) checkRuntime() error {
 	return localnodes.CheckCRI(f.runtime, f.endpoint)
 }
 
-// checkFlagDependencies refuses flags whose kind of node is not enabled.
+// checkFlagDependencies rejects flags whose kind of node is not enabled. It returns the error of the first in
+// alphabetical order.
 func (f *upLocalNodes) checkFlagDependencies() error {
 	enabled := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
 	required := map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
@@ -208,7 +209,8 @@ func (f *upLocalNodes) checkFlagDependencies() error {
 	for _, flag := range kubeletRealFlags {
 		required[flag] = "real-node or --virtual-nodes"
 	}
-	for flag, kind := range required {
+	for _, flag := range slices.Sorted(maps.Keys(required)) {
+		kind := required[flag]
 		if f.flags != nil && f.flags.Changed(flag) && !enabled[kind] {
 			return fmt.Errorf("--%s: has no effect without --%s", flag, kind)
 		}
@@ -223,7 +225,7 @@ const (
 	minVirtualInodes = 500
 )
 
-// checkSizes refuses sizes with which a virtual node could not run pods.
+// checkSizes rejects sizes with which a virtual node could not run pods.
 func (f *upLocalNodes) checkSizes(memory, disk int64) error {
 	total, err := localnodes.MachineMemory()
 	if err != nil {
@@ -328,7 +330,7 @@ func printRemainingPods(w io.Writer, node string, pods int, hint string) {
 	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, subject, hint)
 }
 
-// stopPodsHint returns the command that stops the pods of a node.
+// stopPodsHint describes how to stop the pods of a node.
 func stopPodsHint(node, kubeconfig string) string {
 	return fmt.Sprintf("to stop pods, delete them while berth up runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
 }
@@ -342,7 +344,7 @@ func (f *upLocalNodes) remainingPodsHint(node string) string {
 	return command + " continues with them; " + stopPodsHint(node, cli.KubeconfigPath(f.dataDir))
 }
 
-// nodeClientConfig returns a client configuration with the node's own credential.
+// nodeClientConfig returns a client configuration with the credential of a node.
 func nodeClientConfig(server *apiserver.Server, name string) (*rest.Config, error) {
 	authority := server.Authority()
 	cert, key, err := authority.ClientPEM(pki.Node(name))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,8 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/localnodes"
 )
 
-// TestVirtualNodeFlags checks that invalid sizes are refused.
-func TestVirtualNodeFlags(t *testing.T) {
+// TestUpNodeFlags checks that invalid flags of real and virtual nodes are rejected with the accepted values.
+func TestUpNodeFlags(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--virtual-nodes=-1":                         "--virtual-nodes -1: must be between 0 and 100",
 		"--virtual-memory=much":                      `--virtual-memory "much": must be a quantity above 0`,
@@ -48,13 +49,29 @@ func TestVirtualNodeFlags(t *testing.T) {
 	}
 }
 
+// TestFlagDependencyErrorIsDeterministic checks that of several flags without effect, always the same is named.
+func TestFlagDependencyErrorIsDeterministic(t *testing.T) {
+	var f upLocalNodes
+	flags := pflag.NewFlagSet("up", pflag.ContinueOnError)
+	f.addFlags(flags)
+	if err := flags.Parse([]string{"--virtual-memory=1Gi", "--virtual-disk=1Gi", "--runtime=cri", "--cluster-domain=a.example"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "--cluster-domain: has no effect without --real-node or --virtual-nodes"
+	for range 20 {
+		if err := f.checkFlagDependencies(); err == nil || err.Error() != want {
+			t.Fatalf("got error %v, want %q", err, want)
+		}
+	}
+}
+
 // TestRealNodeKeepsItsName checks that a renamed machine keeps its node name, so that its
-// pods are found.
+// pods are found, and that an invalid host name is rejected.
 func TestRealNodeKeepsItsName(t *testing.T) {
 	home := t.TempDir()
 	f := upLocalNodes{realNode: true, runtime: localnodes.RuntimeAuto, endpoint: defaultEndpoint}
 	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
-		t.Errorf("first node name %q, want %q", f.nodeName, hostNodeName())
+		t.Errorf("got first node name %q, want %q", f.nodeName, hostNodeName())
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("former-name\n"), 0o600)); err != nil {
 		t.Fatal(err)
@@ -85,7 +102,7 @@ func TestNetworkNotes(t *testing.T) {
 	} {
 		tc.f.addNetworkNotes(&config.Kubelet{ResolvConf: conf})
 		if got := strings.Join(tc.f.notes, "|"); (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got notes %q, want prefix %q", name, got, tc.want)
 		}
 	}
 }
@@ -101,15 +118,35 @@ func TestFallBackToSimulated(t *testing.T) {
 	}
 	f.allowSimulated = true
 	if err := f.fallBackToSimulated(&out, errors.New("--virtual-memory 1Mi: too small")); err == nil || f.virtualNodes != 2 {
-		t.Errorf("with an invalid flag: error %v, %d virtual nodes, want the error and 2", err, f.virtualNodes)
+		t.Errorf("with an invalid flag: got error %v, %d virtual nodes, want the error and 2", err, f.virtualNodes)
 	}
 	if err := f.fallBackToSimulated(&out, cause); err != nil {
 		t.Fatal(err)
 	}
-	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(out.String(), "warning: --virtual-nodes: no loop devices. Using the machine as one node") {
-		t.Errorf("%d virtual nodes, embedded: %t, real: %t; want only a real node and a warning; output: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, out.String())
+	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(out.String(), "berth: warning: --virtual-nodes: no loop devices. Using the machine as one node") {
+		t.Errorf("got %d virtual nodes, embedded: %t, real: %t; want only a real node and a warning; output: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, out.String())
 	}
 	if err := f.fallBackToSimulated(&out, unavailableError{errors.New("--real-node: requires root"), "real-node"}); err != nil || f.enabled() || !strings.Contains(out.String(), "Using simulated nodes instead") {
-		t.Errorf("error %v, nodes that run containers: %t, want no error and none; output: %s", err, f.enabled(), out.String())
+		t.Errorf("got error %v, nodes that run containers: %t; want no error and none; output: %s", err, f.enabled(), out.String())
+	}
+}
+
+func TestPrintRemainingPods(t *testing.T) {
+	var out bytes.Buffer
+	f := &upLocalNodes{}
+	f.setDefaults("/data", false)
+	printRemainingPods(&out, "m", 0, f.remainingPodsHint("m"))
+	if out.Len() > 0 {
+		t.Errorf("without pods: got %q, want no output", out.String())
+	}
+	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
+	for _, want := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /data continues", "--kubeconfig /data/kubeconfig delete pods"} {
+		if text := out.String(); !strings.Contains(text, want) {
+			t.Errorf("with two pods: got %q, want %q in it", text, want)
+		}
+	}
+	f.setDefaults("/data", true)
+	if text := f.remainingPodsHint("m"); !strings.Contains(text, "--data-dir /data removes them") {
+		t.Errorf("with --ephemeral: got %q, want that the next start removes the pods", text)
 	}
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"os"
 	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/controllers/metricsserver"
@@ -21,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// upOutput prints what started where.
+// upOutput opens the metrics listeners of the components and prints the addresses of a started cluster.
 type upOutput struct {
 	w                                      io.Writer
 	schedulerListener, controllersListener net.Listener // metrics listeners
@@ -73,7 +69,7 @@ func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server 
 	if otherNodes > 0 {
 		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", otherNodes)
 	}
-	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  berth kubectl %s\n\nCtrl-C stops.\n",
+	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  berth kubectl %s\n\nPress Ctrl-C to stop.\n",
 		shellQuote(server.KubeconfigPath()), o.local.nextCommand())
 }
 
@@ -94,7 +90,7 @@ func (f *upLocalNodes) nextCommand() string {
 // plainPath matches paths that a shell reads unchanged.
 var plainPath = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// shellQuote quotes a path for a shell.
+// shellQuote quotes a path for a shell, if that is necessary.
 func shellQuote(path string) string {
 	if plainPath.MatchString(path) {
 		return path
@@ -102,7 +98,6 @@ func shellQuote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// embeddedRuntimeText names the embedded runtime in output.
 const embeddedRuntimeText = "the embedded runtime (containment, not a security boundary)"
 
 // printNodes prints one line per kind of node.
@@ -145,33 +140,4 @@ func formatNodeSizes(nodes []*corev1.Node) string {
 		}
 	}
 	return fmt.Sprintf("%s cpu, %s memory each", first.Cpu(), first.Memory())
-}
-
-// logFile is the log of all components.
-type logFile struct{ slog *slog.Logger }
-
-// logToStderr sends logs to stderr, where service managers collect them.
-func logToStderr() { klog.LogToStderr(true) }
-
-// disableStderrErrors stops klog from copying errors to stderr. klog has only a flag for
-// it.
-func disableStderrErrors() {
-	var flags flag.FlagSet
-	klog.InitFlags(&flags)
-	_ = flags.Set("stderrthreshold", "FATAL")
-}
-
-// logToFile appends the log of all components to a file.
-func logToFile(file string) (*logFile, func(), error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	klog.LogToStderr(false)
-	klog.SetOutput(f)
-	disableStderrErrors()
-	return &logFile{slog.New(slog.NewTextHandler(f, nil))}, func() {
-		klog.Flush()
-		_ = f.Close()
-	}, nil
 }

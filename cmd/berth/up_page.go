@@ -62,7 +62,7 @@ func (o *upPage) listen() (net.Listener, error) {
 // start serves the web page over TLS and returns its address, nil without a page. Users sign in with a bearer
 // token. The page uses the address of the API server, not the connection in process: each
 // request is authenticated like any other client's.
-func (o *upPage) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings, journal string) (net.Addr, error) {
+func (o *upPage) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings, journal string, d *upDescheduler) (net.Addr, error) {
 	if o.address == "" {
 		return nil, nil
 	}
@@ -71,7 +71,8 @@ func (o *upPage) start(p *rungroup.Group, server *apiserver.Server, settings set
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
 	config.UserAgent = "berth-ui"
-	page, err := ui.New(ui.Options{Cluster: config, Answers: uiAnswers{settings, journal}.answers()})
+	answers := uiAnswers{settings: settings, journal: journal, policy: d.policyOrDefault()}.answers()
+	page, err := ui.New(ui.Options{Cluster: config, Answers: answers, PolicyFile: d.policyFileName()})
 	if err != nil {
 		return nil, err
 	}

@@ -49,14 +49,14 @@ func (s *serviceSwitch) Set(text string) error {
 	return fmt.Errorf("must be %s, %s or %s", switchAuto, switchOn, switchOff)
 }
 
-// addServiceProxyFlag defines --service-proxy.
 func addServiceProxyFlag(flags *pflag.FlagSet, value *serviceSwitch) {
 	*value = switchAuto
 	flags.Var(value, "service-proxy", "route Services on this machine by nftables: on, off (also removes the rules), or auto: on unless kube-proxy runs here")
 }
 
-// chooseServiceProxy reports whether the service proxy runs on this machine. note is the reason
-// why it does not run although it is not switched off.
+// chooseServiceProxy reports whether the service proxy runs on this machine. If it is switched off,
+// its rules are removed unless another process uses them. note is the reason why it does not run
+// although it is not switched off.
 func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 	if s == switchOff {
 		return false, "", serviceproxy.RemoveUnused()
@@ -78,7 +78,7 @@ type upServices struct {
 	proxy, dns serviceSwitch
 	runProxy   bool
 	dnsIP      netip.Addr // cluster IP of cluster DNS; invalid if it does not run
-	setDNS     bool       // the kubelet configuration names no DNS server
+	setDNS     bool       // pods use dnsIP: the kubelet configuration names no DNS server
 }
 
 func (u *upServices) addFlags(flags *pflag.FlagSet) {
@@ -207,7 +207,7 @@ func (u *upServices) disableDNS(reason error, local *upLocalNodes, k *config.Kub
 	return nil
 }
 
-// newServiceProxy returns the service proxy of these nodes. The caller sets KeepRules and Yield.
+// newServiceProxy returns the service proxy of nodes. It sets the client, the nodes and the log of o.
 func newServiceProxy(c *rest.Config, nodes []string, o serviceproxy.Options) (*serviceproxy.Proxy, error) {
 	c = rest.CopyConfig(c)
 	c.QPS = -1

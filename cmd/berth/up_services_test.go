@@ -25,10 +25,10 @@ func TestClusterDNSAddress(t *testing.T) {
 func TestServiceSwitch(t *testing.T) {
 	s := serviceSwitch(switchAuto)
 	if err := s.Set("maybe"); err == nil || s != switchAuto {
-		t.Errorf("after Set(maybe): error %v, value %s, want an error and auto", err, s.String())
+		t.Errorf("after Set(maybe): got error %v, value %s, want an error and auto", err, s.String())
 	}
 	if err := s.Set("off"); err != nil || s.String() != "off" {
-		t.Errorf("after Set(off): error %v, value %s, want off", err, s.String())
+		t.Errorf("after Set(off): got error %v, value %s, want off", err, s.String())
 	}
 }
 
@@ -37,7 +37,7 @@ func TestServicesWithoutNodes(t *testing.T) {
 	u := upServices{proxy: switchOn, dns: switchOn}
 	var k config.Kubelet
 	if err := u.prepare(&upLocalNodes{}, "invalid", &k); err != nil || u.runProxy || len(k.ClusterDNS) > 0 {
-		t.Errorf("error %v, services %+v, DNS servers %v, want none", err, u, k.ClusterDNS)
+		t.Errorf("got error %v, services %+v, DNS servers %v, want none", err, u, k.ClusterDNS)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestOtherClusterDNS(t *testing.T) {
 		local, k := upLocalNodes{}, config.Kubelet{ClusterDNS: []string{"10.96.0.10"}}
 		err := c.u.disableDNS(c.reason, &local, &k)
 		if got := strings.Join(k.ClusterDNS, ""); got != c.want || (err != nil) != c.wantErr || (len(local.notes) == 1) == c.wantErr {
-			t.Errorf("%+v, %v: servers %q, error %v, notes %q, want servers %q, an error: %t, else a note", c.u, c.reason, got, err, local.notes, c.want, c.wantErr)
+			t.Errorf("%+v, %v: got servers %q, error %v, notes %q, want servers %q, an error: %t, else a note", c.u, c.reason, got, err, local.notes, c.want, c.wantErr)
 		}
 	}
 }

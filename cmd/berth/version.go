@@ -25,7 +25,6 @@ type buildVersion struct {
 	Kubernetes string `json:"kubernetes"`
 }
 
-// versionCommand returns `berth version`.
 func versionCommand() *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
@@ -49,7 +48,6 @@ func versionCommand() *cobra.Command {
 // String returns the version of Berth and of its Kubernetes API.
 func (v buildVersion) String() string { return v.Version + ", Kubernetes API " + v.Kubernetes }
 
-// currentVersion returns the version of this binary.
 func currentVersion() buildVersion {
 	linked := buildVersion{Version: version, Commit: commit, Date: date, Kubernetes: apiserver.KubernetesVersion}
 	info, ok := debug.ReadBuildInfo()

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
@@ -19,7 +20,6 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// zonesCommand returns `berth zones`.
 func zonesCommand() *cobra.Command {
 	var dumps, configs []string
 	var kubeconfig string
@@ -28,8 +28,8 @@ func zonesCommand() *cobra.Command {
 		Use:   "zones",
 		Short: "List zones with their not-ready nodes and their taint evictions",
 		Long: `Lists for each zone its state, the rate at which its not-ready nodes get the
-NoExecute taint, and the position of each such node in that queue, from any
-cluster or from dumps (-f). Rates and thresholds default to those of
+NoExecute taint, and the position of each such node in the queue for it, from
+any cluster or from dumps (-f). Rates and thresholds default to those of
 kube-controller-manager; --config changes them.
 
 Exits with 0 whatever it reports, with 1 on errors.`,
@@ -86,6 +86,11 @@ func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []no
 	if err != nil {
 		return nil, err
 	}
+	return listZoneNodes(ctx, config)
+}
+
+// listZoneNodes returns the nodes of a cluster.
+func listZoneNodes(ctx context.Context, config *rest.Config) (out []nodelifecycle.Node, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err

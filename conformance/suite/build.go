@@ -8,37 +8,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
-// kubernetesVersion is the version of the suite. e2e/go.mod pins the same one.
+// kubernetesVersion is the version of the suite. e2e/go.mod pins the same version.
 const kubernetesVersion = "v1.36.3"
 
 // toolset has the paths of the programs and sources that the command uses.
 type toolset struct {
-	dir    string // for everything that the command writes
-	berth  string
-	e2e    string
-	ginkgo string
+	dir                string // for everything that the command writes
+	source             string // directory of the module k8s.io/kubernetes
+	berth, e2e, ginkgo string
 	// Programs of test images.
 	agnhost, etcd, sampleAPIServer, shell string
-	source                                string // directory of the module k8s.io/kubernetes
-}
-
-// moduleDir returns the directory of a module that the module in dir uses.
-func moduleDir(ctx context.Context, dir, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("finding the module %s: %w", module, err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // suiteDir returns the directory of this package's sources.
 func suiteDir(ctx context.Context) (string, error) {
-	root, err := moduleDir(ctx, "", "github.com/berthproject/berth")
+	root, err := testcluster.ModuleDir(ctx, "", "github.com/berthproject/berth")
 	return filepath.Join(root, "conformance", "suite"), err
 }
 
@@ -48,7 +36,7 @@ func e2eDir(ctx context.Context) (string, error) {
 	return filepath.Join(dir, "e2e"), err
 }
 
-// buildTools builds all binaries. Go's build cache makes later calls fast.
+// buildTools builds the programs that -berth and -programs do not provide. Go's build cache makes later calls fast.
 func buildTools(ctx context.Context, o options) (*toolset, error) {
 	module, err := e2eDir(ctx)
 	if err != nil {
@@ -59,7 +47,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 		return nil, err
 	}
 	t := &toolset{dir: o.dir, berth: o.berth}
-	if t.source, err = moduleDir(ctx, module, "k8s.io/kubernetes"); err != nil {
+	if t.source, err = testcluster.ModuleDir(ctx, module, "k8s.io/kubernetes"); err != nil {
 		return nil, err
 	}
 	version := strings.Split(strings.TrimPrefix(kubernetesVersion, "v"), ".")
@@ -82,27 +70,39 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 		if *b.path != "" {
 			continue
 		}
+		found, err := builtProgram(ctx, o.programs, b.name)
+		if err != nil {
+			return nil, err
+		}
+		if found != "" {
+			*b.path = found
+			continue
+		}
 		*b.path = filepath.Join(bin, b.name)
 		args := slices.Concat(b.args[:len(b.args)-1], []string{"-ldflags", ldflags, "-o", *b.path, b.args[len(b.args)-1]})
 		if b.name == "berth" {
 			args = []string{"build", "-o", *b.path, "./cmd/berth"}
 		}
-		if err := goCommand(ctx, b.dir, b.name, args); err != nil {
+		if err := testcluster.GoCommand(ctx, b.dir, b.name, args); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// goCommand runs the go command in a module and prints how long it took.
-func goCommand(ctx context.Context, dir, name string, args []string) error {
-	start := time.Now()
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", name, err, out)
+// builtProgram returns the path of a program in dir, or "" if dir is empty or does not have the program. e2e.test
+// must have the version of the suite.
+func builtProgram(ctx context.Context, dir, name string) (string, error) {
+	path, err := testcluster.BuiltProgram(dir, name)
+	if err != nil || path == "" || name != "e2e.test" {
+		return path, err
 	}
-	usage := cmd.ProcessState
-	fmt.Printf("built %s in %s (%s of CPU)\n", name, time.Since(start).Round(time.Second), (usage.UserTime() + usage.SystemTime()).Round(time.Second))
-	return nil
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("-programs: finding the version of %s: %w", path, err)
+	}
+	if version := strings.TrimSpace(string(out)); version != kubernetesVersion {
+		return "", fmt.Errorf("-programs: %s has version %q: must be %s", path, version, kubernetesVersion)
+	}
+	return path, nil
 }

@@ -19,9 +19,9 @@ const documentHead = "# Conformance\n\n" +
 	"| variable | meaning |\n" +
 	"| --- | --- |\n" +
 	"| `FOCUS`, `SKIP` | regular expressions on the names of specs |\n" +
-	"| `BATCH` | comma-separated names of SIGs, and `serial` |\n" +
+	"| `BATCH` | comma-separated names of SIGs, and `serial`; or `quick`: 20 specs of all SIGs |\n" +
 	"| `RUNTIME` | `embedded` (default) or `containerd` |\n" +
-	"| `ARGS` | more flags: `-parallel`, `-keep`, `-update`, `-berth`, `-dir` |\n\n" +
+	"| `ARGS` | more flags: `-parallel`, `-keep`, `-update`, `-berth`, `-programs`, `-dir` |\n\n" +
 	"A run of all specs writes this page; a run of some specs does so with `ARGS=-update`.\n"
 
 // documentText returns docs/reference/conformance.md without its first line.
@@ -109,7 +109,7 @@ func (r runtimeResults) dates() string {
 	return first + " to " + last
 }
 
-// countAlone counts the specs that passed in the second attempt.
+// countAlone returns the number of specs that passed only in the second attempt, alone.
 func (r runtimeResults) countAlone() int {
 	n := 0
 	for _, result := range r.results {
@@ -120,7 +120,7 @@ func (r runtimeResults) countAlone() int {
 	return n
 }
 
-// failures returns the section with the failed specs of a runtime.
+// failures returns the section with the failed specs of a runtime, or "" if no spec failed.
 func (r runtimeResults) failures() string {
 	var rows []string
 	for _, s := range r.specs {

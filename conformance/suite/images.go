@@ -4,24 +4,21 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/runtime/pause"
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
 // testImages is the repository of the suite's images.
 const testImages = "registry.k8s.io/e2e-test-images/"
 
-// environment is the environment of all images.
-var environment = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+// pulledImage is the image of the spec with the pull policy Always.
+const pulledImage = testImages + "kitten:1.8"
 
 // packImages writes an archive with a stand-in for each image of the conformance specs and returns its path.
 func packImages(ctx context.Context, t *toolset) (string, error) {
@@ -30,25 +27,18 @@ func packImages(ctx context.Context, t *toolset) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("packing images: %w", err)
 	}
-	tagged := map[name.Tag]v1.Image{}
-	for _, reference := range sortedKeys(specs) {
-		tag, err := name.NewTag(reference)
-		if err != nil {
-			return "", err
-		}
-		if tagged[tag], err = oci.Build(specs[reference]); err != nil {
-			return "", fmt.Errorf("packing %s: %w", reference, err)
-		}
-	}
 	archive := filepath.Join(t.dir, "images.tar")
-	if err := tarball.MultiWriteToFile(archive, tagged); err != nil {
-		return "", fmt.Errorf("writing %s: %w", archive, err)
+	if err := testcluster.Pack(archive, specs); err != nil {
+		return "", err
 	}
-	fmt.Printf("packed %d images in %s\n", len(tagged), time.Since(start).Round(time.Second))
+	count := len(specs)
+	clear(specs)
+	debug.FreeOSMemory() // the programs of all layers, some GB
+	fmt.Printf("packed %d images in %s\n", count, time.Since(start).Round(time.Second))
 	return archive, nil
 }
 
-// imageSpecs returns the images by name.
+// imageSpecs returns the contents of the stand-ins by image reference.
 func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 	base, err := baseFiles(ctx, t.shell)
 	if err != nil {
@@ -63,13 +53,13 @@ func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 		return nil, err
 	}
 	networkLayers := [][]oci.File{base, clients, agnhost}
-	server := oci.Spec{Layers: networkLayers, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: environment, WorkingDir: "/"}
+	server := oci.Spec{Layers: networkLayers, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: testcluster.Environment, WorkingDir: "/"}
 	images := map[string]oci.Spec{
 		testImages + "agnhost:2.63.0":          server,
 		testImages + "agnhost:2.55":            server,
-		testImages + "busybox:1.37.0-1":        {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment},
-		testImages + "nonroot:1.5":             {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment, User: "1234"},
-		testImages + "glibc-dns-testing:2.0.0": {Layers: append(networkLayers, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: environment},
+		testImages + "busybox:1.37.0-1":        {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: testcluster.Environment},
+		testImages + "nonroot:1.5":             {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: testcluster.Environment, User: "1234"},
+		testImages + "glibc-dns-testing:2.0.0": {Layers: append(networkLayers, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: testcluster.Environment},
 	}
 	for _, newImages := range []func(*toolset, oci.Spec) (map[string]oci.Spec, error){webServers, escalationImage, apiServers, pauseImages} {
 		specs, err := newImages(t, server)
@@ -96,13 +86,13 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 		"/localhost.crt": filepath.Join(certificates, "localhost.crt"),
 		"/localhost.key": filepath.Join(certificates, "localhost.key"),
 	} {
-		f, err := fileFrom(path, source, 0o644)
+		f, err := testcluster.File(path, source, 0o644)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
 	}
-	program, err := fileFrom("/agnhost", t.agnhost, 0o755)
+	program, err := testcluster.File("/agnhost", t.agnhost, 0o755)
 	return append(files, program), err
 }
 
@@ -114,12 +104,14 @@ func webServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 		spec := server
 		var pages []oci.File
 		for _, file := range []string{"data.json", n + ".jpg"} {
-			f, err := fileFrom("/"+file, filepath.Join(html, file), 0o644)
+			f, err := testcluster.File("/"+file, filepath.Join(html, file), 0o644)
 			if err != nil {
 				return nil, err
 			}
 			pages = append(pages, f)
 		}
+		// The spec of image volumes expects this file of the real image.
+		pages = append(pages, oci.File{Path: "/etc/os-release", Mode: 0o644, Data: []byte("NAME=\"Alpine Linux\"\n")})
 		spec.Layers = append(slices.Clone(server.Layers), pages)
 		spec.Cmd = []string{"test-webserver"}
 		images[testImages+n+":1.8"] = spec
@@ -133,24 +125,24 @@ func webServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 
 // escalationImage returns the image of a program with the setuid and setgid bits that prints its effective user.
 func escalationImage(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
-	program, err := fileFrom("/usr/local/bin/nnp", t.agnhost, 0o6755)
+	program, err := testcluster.File("/usr/local/bin/nnp", t.agnhost, 0o6755)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]oci.Spec{testImages + "nonewprivs:1.4": {
-		Layers: [][]oci.File{server.Layers[0], {program}}, Cmd: []string{"nnp", "nonewprivs"}, Env: environment}}, nil
+		Layers: [][]oci.File{server.Layers[0], {program}}, Cmd: []string{"nnp", "nonewprivs"}, Env: testcluster.Environment}}, nil
 }
 
 // apiServers returns the images of the aggregated API server and of its etcd.
 func apiServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
-	etcd, err := fileFrom("/usr/local/bin/etcd", t.etcd, 0o755)
+	etcd, err := testcluster.File("/usr/local/bin/etcd", t.etcd, 0o755)
 	if err != nil {
 		return nil, err
 	}
-	sample, err := fileFrom("/sample-apiserver", t.sampleAPIServer, 0o755)
+	sample, err := testcluster.File("/sample-apiserver", t.sampleAPIServer, 0o755)
 	return map[string]oci.Spec{
-		"registry.k8s.io/etcd:3.6.8-0":         {Layers: [][]oci.File{server.Layers[0], {etcd}}, Cmd: []string{"etcd"}, Env: environment},
-		testImages + "sample-apiserver:1.29.2": {Layers: [][]oci.File{server.Layers[0], {sample}}, Entrypoint: []string{"/sample-apiserver"}, Env: environment},
+		"registry.k8s.io/etcd:3.6.8-0":         {Layers: [][]oci.File{server.Layers[0], {etcd}}, Cmd: []string{"etcd"}, Env: testcluster.Environment},
+		testImages + "sample-apiserver:1.29.2": {Layers: [][]oci.File{server.Layers[0], {sample}}, Entrypoint: []string{"/sample-apiserver"}, Env: testcluster.Environment},
 	}, err
 }
 
@@ -160,16 +152,10 @@ func pauseImages(*toolset, oci.Spec) (map[string]oci.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}, Env: environment, User: "65535:65535"}
+	spec := oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}, Env: testcluster.Environment, User: "65535:65535"}
 	images := map[string]oci.Spec{}
 	for _, tag := range []string{"3.10", "3.10.1", "3.10.2"} {
 		images["registry.k8s.io/pause:"+tag] = spec
 	}
 	return images, nil
-}
-
-// fileFrom returns a file of an image with the data of a file of this machine.
-func fileFrom(path, source string, mode int64) (oci.File, error) {
-	data, err := os.ReadFile(source)
-	return oci.File{Path: path, Mode: mode, Data: data}, err
 }

@@ -11,15 +11,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
-// options are the flags of the command.
+// options has the values of the flags.
 type options struct {
 	runtime     string
 	focus, skip string
 	batch       string
 	berth       string
 	dir         string
+	programs    string
 	parallel    int
 	update      bool
 	keep        bool
@@ -30,9 +33,10 @@ func main() {
 	flag.StringVar(&o.runtime, "runtime", "embedded", "container runtime: embedded or containerd")
 	flag.StringVar(&o.focus, "focus", "", "regular expression: run only specs whose names match")
 	flag.StringVar(&o.skip, "skip", "", "regular expression: do not run specs whose names match")
-	flag.StringVar(&o.batch, "batch", "", "comma-separated batches to run, for example node,apps,serial (default all)")
+	flag.StringVar(&o.batch, "batch", "", "comma-separated batches to run, for example node,apps,serial, or quick (default all)")
 	flag.StringVar(&o.berth, "berth", "", "path of the berth binary (default: built from this module)")
 	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), fmt.Sprintf("berth-conformance-%d", os.Getuid())), "directory for binaries, images, the cluster and reports")
+	flag.StringVar(&o.programs, "programs", "", "directory with programs that are already built, for example DIR/bin of an earlier run; other programs are built")
 	flag.IntVar(&o.parallel, "parallel", 4, "specs that run at the same time")
 	flag.BoolVar(&o.update, "update", false, "store the results although -focus, -skip or -batch is set")
 	flag.BoolVar(&o.keep, "keep", false, "keep the cluster until Ctrl-C")
@@ -49,11 +53,11 @@ func main() {
 // run builds the programs, starts the cluster, runs the specs and stores the results.
 func run(ctx context.Context, o options) (err error) {
 	start := time.Now()
-	if _, ok := runtimes[o.runtime]; !ok {
+	if _, ok := testcluster.Runtimes[o.runtime]; !ok {
 		return fmt.Errorf("-runtime %q: must be embedded or containerd", o.runtime)
 	}
 	if os.Getuid() != 0 {
-		return errors.New("virtual nodes need root")
+		return errors.New("virtual nodes require root: run this command as root")
 	}
 	tools, err := buildTools(ctx, o)
 	if err != nil {
@@ -75,21 +79,22 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := startCluster(ctx, tools, o, images)
+	c, err := testcluster.Start(ctx, testcluster.Config{Berth: tools.berth, Runtime: o.runtime, Dir: filepath.Join(o.dir, o.runtime),
+		Archive: images, Pulled: []string{pulledImage}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+	defer func() { err = errors.Join(err, c.Stop()) }()
 	save := func(map[string]outcome) error { return nil }
 	if o.update || o.focus+o.skip+o.batch == "" {
 		save = func(outcomes map[string]outcome) error { return store(o.runtime, specs, outcomes) }
 	}
-	outcomes, err := runBatches(ctx, c, batches, o.parallel, save)
+	outcomes, err := runBatches(ctx, suiteRun{c, tools}, batches, o.parallel, save)
 	if err != nil {
 		return err
 	}
 	if o.keep {
-		fmt.Printf("the cluster runs until Ctrl-C: export KUBECONFIG=%s\n", c.kubeconfig)
+		fmt.Printf("the cluster runs until Ctrl-C: KUBECONFIG=%s %s get pods -A\n", c.Kubeconfig, c.Kubectl)
 		<-ctx.Done()
 	}
 	return report(o.runtime, outcomes, time.Since(start))

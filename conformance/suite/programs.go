@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
 // Entries of /etc/passwd and /etc/group in all images.
@@ -17,30 +17,14 @@ const (
 	groups   = "root:x:0:\nbin:x:1:\ndaemon:x:2:\ntty:x:5:\nmail:x:8:\n"
 )
 
-// packages are the Debian packages with the programs of the images.
-const packages = "busybox-static bash-static curl netcat-openbsd bind9-dnsutils iproute2"
-
-// findProgram returns the path of an installed program.
-func findProgram(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		for _, dir := range []string{"/usr/sbin", "/sbin"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return filepath.Join(dir, name), nil
-			}
-		}
-		return "", fmt.Errorf("%s is not installed: apt-get install %s", name, packages)
-	}
-	return path, nil
-}
-
-// baseFiles returns the lowest layer: busybox with its applets, bash, and the program shell, which runs one of them.
+// baseFiles returns the files of the lowest layer: busybox with its applets, bash, and as /bin/sh the program shell,
+// which runs one of the two.
 func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
-	busybox, err := findProgram("busybox")
+	busybox, err := testcluster.FindProgram("busybox")
 	if err != nil {
 		return nil, err
 	}
-	bash, err := findProgram("bash-static")
+	bash, err := testcluster.FindProgram("bash-static")
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +34,7 @@ func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 	}
 	var files []oci.File
 	for path, source := range map[string]string{"/bin/busybox": busybox, "/bin/bash": bash, "/bin/sh": shell} {
-		f, err := fileFrom(path, source, 0o755)
+		f, err := testcluster.File(path, source, 0o755)
 		if err != nil {
 			return nil, err
 		}
@@ -75,16 +59,16 @@ func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 	), nil
 }
 
-// clientPrograms returns the network programs of this machine that specs run, with their libraries.
+// clientPrograms returns the network programs that specs run, with their libraries. It reads them from this machine.
 func clientPrograms(ctx context.Context) ([]oci.File, error) {
 	files := []oci.File{{Path: "/bin/ip", Link: "/usr/bin/ip"}, {Path: "/bin/nc", Link: "/usr/bin/nc"}}
 	added := map[string]bool{}
 	for command, name := range map[string]string{"curl": "curl", "dig": "dig", "getent": "getent", "ip": "ip", "nc": "nc.openbsd", "ss": "ss"} {
-		path, err := findProgram(name)
+		path, err := testcluster.FindProgram(name)
 		if err != nil {
 			return nil, err
 		}
-		program, err := fileFrom("/usr/bin/"+command, path, 0o755)
+		program, err := testcluster.File("/usr/bin/"+command, path, 0o755)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +82,7 @@ func clientPrograms(ctx context.Context) ([]oci.File, error) {
 				continue
 			}
 			added[l] = true
-			f, err := fileFrom(l, l, 0o755)
+			f, err := testcluster.File(l, l, 0o755)
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
 // result is a stored outcome of a spec.
@@ -23,7 +25,7 @@ const notRun = "notrun"
 
 // store merges outcomes into the results of a runtime and writes the document.
 func store(runtime string, specs []string, outcomes map[string]outcome) error {
-	dir, err := suiteDir(context.Background()) // results are stored although the run was interrupted
+	dir, err := suiteDir(context.Background()) // results are stored even if the run was interrupted
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func parseResults(text string) (map[string]result, error) {
 	return results, nil
 }
 
-// readResults reads a file of results; a missing file has none.
+// readResults reads a file of results. It returns an empty map if the file does not exist.
 func readResults(path string) (map[string]result, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +127,7 @@ type runtimeResults struct {
 // readAllResults reads the results of all runtimes that have been tested.
 func readAllResults(dir string) ([]runtimeResults, error) {
 	var allResults []runtimeResults
-	for _, runtime := range sortedKeys(runtimes) {
+	for _, runtime := range sortedKeys(testcluster.Runtimes) {
 		path := filepath.Join(dir, runtime+".txt")
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {

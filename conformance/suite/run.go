@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +13,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/berthproject/berth/conformance/testcluster"
 )
 
 const (
@@ -22,10 +26,16 @@ const (
 	stateFailed = "failed"
 )
 
-// outcome is the result of a spec.
+// suiteRun is a run of the suite on a cluster.
+type suiteRun struct {
+	*testcluster.Cluster
+	tools *toolset
+}
+
+// outcome is the outcome of a spec.
 type outcome struct {
 	state   string // statePassed, or how it failed: failed, timedout, panicked, interrupted, missing
-	message string // first line of the failure
+	message string // of the failure, shortened
 	retried bool   // it failed while other specs ran, and was run again alone
 }
 
@@ -35,15 +45,19 @@ const (
 	minimumTime = 15 * time.Minute
 )
 
-// runBatches runs the batches one after another and saves the outcomes of each.
-func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int, save func(map[string]outcome) error) (map[string]outcome, error) {
+// runBatches runs the batches one after another and saves the outcomes of each. Of an interrupted batch it saves the
+// specs that passed.
+func runBatches(ctx context.Context, c suiteRun, batches []batch, parallel int, save func(map[string]outcome) error) (map[string]outcome, error) {
 	merged := map[string]outcome{}
 	for _, b := range batches {
 		outcomes, err := runTwice(ctx, c, b, parallel)
 		if err != nil {
-			return nil, err
+			maps.DeleteFunc(outcomes, func(_ string, o outcome) bool { return o.state != statePassed })
 		}
-		if err := save(outcomes); err != nil {
+		if len(outcomes) > 0 {
+			err = errors.Join(err, save(outcomes))
+		}
+		if err != nil {
 			return nil, err
 		}
 		maps.Copy(merged, outcomes)
@@ -52,17 +66,17 @@ func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int, 
 }
 
 // runTwice runs a batch, and each failed spec a second time alone.
-func runTwice(ctx context.Context, c *cluster, b batch, parallel int) (map[string]outcome, error) {
+func runTwice(ctx context.Context, c suiteRun, b batch, parallel int) (map[string]outcome, error) {
 	if b.name == serialBatch {
 		parallel = 1
 	}
 	outcomes, err := runBatch(ctx, c, b, parallel)
 	if err != nil {
-		return nil, err
+		return outcomes, err
 	}
 	var failed []string
 	for spec, o := range outcomes {
-		if o.state != statePassed && expectedReason(c.runtime, spec) == "" {
+		if o.state != statePassed && expectedReason(c.Runtime, spec) == "" {
 			failed = append(failed, spec)
 		}
 	}
@@ -70,20 +84,18 @@ func runTwice(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 		return outcomes, nil
 	}
 	retried, err := runBatch(ctx, c, batch{b.name + "-again", failed}, 1)
-	if err != nil {
-		return nil, err
-	}
 	for spec, o := range retried {
 		o.retried = true
 		outcomes[spec] = o
 	}
-	return outcomes, nil
+	return outcomes, err
 }
 
-// runBatch runs specs in several processes and returns their outcomes.
-func runBatch(ctx context.Context, c *cluster, b batch, parallel int) (map[string]outcome, error) {
+// runBatch runs specs in several processes and returns their outcomes. If ctx is done, it returns an error and the
+// outcomes of the specs that have ended.
+func runBatch(ctx context.Context, c suiteRun, b batch, parallel int) (map[string]outcome, error) {
 	start := time.Now()
-	dir := filepath.Join(c.dir, "reports", b.name)
+	dir := filepath.Join(c.Dir, "reports", b.name)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return nil, err
 	}
@@ -91,13 +103,14 @@ func runBatch(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 	limit := max(minimumTime, time.Duration(len(b.specs))*specTime)
 	args := []string{"--nodes", strconv.Itoa(min(parallel, len(b.specs))), "--no-color", "-v", "--silence-skips", "--focus", focusOf(b.specs), "--timeout", limit.String(),
 		"--grace-period", "30s", "--json-report", "report.json", "--output-dir", dir, c.tools.e2e, "--",
-		"--kubeconfig", c.kubeconfig, "--kubectl-path", c.kubectl, "--provider", "skeleton", "--system-pods-startup-timeout", "10s"}
+		"--kubeconfig", c.Kubeconfig, "--kubectl-path", c.Kubectl, "--provider", "skeleton", "--system-pods-startup-timeout", "10s"}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, c.tools.ginkgo, args...)
+	args = slices.Concat(c.Enter(), []string{c.tools.ginkgo}, args)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Stderr = log
@@ -108,10 +121,10 @@ func runBatch(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	printProgress(io.TeeReader(output, log), len(b.specs))
+	ended := printProgress(io.TeeReader(output, log), os.Stdout, len(b.specs))
 	runErr := cmd.Wait() // also an error if a spec failed
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ended, ctx.Err()
 	}
 	report, err := os.ReadFile(filepath.Join(dir, "report.json"))
 	if err != nil {
@@ -131,7 +144,7 @@ func runBatch(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 	return outcomes, nil
 }
 
-// focusOf returns a regular expression that matches these specs only.
+// focusOf returns a regular expression that matches only the specs.
 func focusOf(specs []string) string {
 	quoted := make([]string, 0, len(specs))
 	for _, s := range specs {
@@ -143,26 +156,31 @@ func focusOf(specs []string) string {
 // specEnd matches the line with which ginkgo reports the end of a spec; the next line has its name.
 var specEnd = regexp.MustCompile(`^• (?:\[([A-Z]+)\] )?\[([0-9.]+) seconds\]`)
 
-// printProgress prints one line for each spec that ends.
-func printProgress(r io.Reader, total int) {
+// printProgress prints one line for each spec that ends and returns their outcomes, without messages. With several
+// processes ginkgo reports the end of a spec before its name, with one process after it.
+func printProgress(r io.Reader, w io.Writer, total int) map[string]outcome {
 	lines := bufio.NewReader(r)
-	state, seconds, count := "", "", 0
+	name, end, ended := "", []string(nil), map[string]outcome{}
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return
+			return ended
 		}
 		line = strings.TrimSpace(line)
-		switch m := specEnd.FindStringSubmatch(line); {
-		case m != nil:
-			state, seconds = strings.ToLower(m[1]), m[2]
-			if state == "" {
-				state = statePassed
-			}
-		case state != "":
-			count++
-			fmt.Printf("[%d/%d] %-7s %6ss %s\n", count, total, state, seconds, specOf(line))
-			state = ""
+		if m := specEnd.FindStringSubmatch(line); m != nil {
+			end = m
+			continue
+		}
+		switch {
+		case strings.HasPrefix(line, "[sig-") && strings.Contains(line, "[Conformance]"):
+			name = specOf(line)
+		case end == nil || strings.Trim(line, "-") != "":
+			continue
+		}
+		if end != nil {
+			ended[name] = outcome{state: cmp.Or(strings.ToLower(end[1]), statePassed)}
+			fmt.Fprintf(w, "[%d/%d] %-7s %6ss %s\n", len(ended), total, ended[name].state, end[2], name)
+			end = nil
 		}
 	}
 }
@@ -203,7 +221,7 @@ func parseReport(data []byte, specs []string) (map[string]outcome, error) {
 	return outcomes, nil
 }
 
-// firstLine returns the beginning of a message on one line.
+// firstLine returns at most 200 bytes of a message, on one line.
 func firstLine(message string) string {
 	const limit = 200
 	message = strings.Join(strings.Fields(message), " ")

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// specNames returns the names of all conformance specs, sorted. The suite's sources list them;
-// source is their directory.
+// specNames returns the names of all conformance specs, sorted. It reads them from the sources of the suite in the
+// directory source.
 func specNames(source string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(source, "test", "conformance", "testdata", "conformance.yaml"))
 	if err != nil {
@@ -80,9 +80,16 @@ type batch struct {
 	specs []string
 }
 
-// splitBatches returns one batch per SIG and, last, the batch of specs that need the cluster for themselves.
-// selected is a comma-separated list of batch names, or "" for all.
+// splitBatches returns one batch per SIG and, last, the batch of specs that must run alone. selected is a
+// comma-separated list of batch names, "" for all batches, or quickBatch.
 func splitBatches(specs []string, selected string) ([]batch, error) {
+	if selected == quickBatch {
+		b := selectQuick(specs)
+		if len(b.specs) == 0 {
+			return nil, fmt.Errorf("-batch %s: -focus and -skip select none of its specs", quickBatch)
+		}
+		return []batch{b}, nil
+	}
 	byName := map[string][]string{}
 	for _, s := range specs {
 		name := sig(s)
@@ -98,7 +105,7 @@ func splitBatches(specs []string, selected string) ([]batch, error) {
 	if selected != "" {
 		for _, batchName := range strings.Split(selected, ",") {
 			if !slices.Contains(names, batchName) {
-				return nil, fmt.Errorf("-batch %q: must be one of %s", batchName, strings.Join(names, ", "))
+				return nil, fmt.Errorf("-batch %q: must be %s or some of %s", batchName, quickBatch, strings.Join(names, ", "))
 			}
 		}
 		names = strings.Split(selected, ",")
@@ -110,5 +117,5 @@ func splitBatches(specs []string, selected string) ([]batch, error) {
 	return batches, nil
 }
 
-// sortedKeys returns the keys of a map in order.
+// sortedKeys returns the sorted keys of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -57,10 +59,57 @@ func TestSplitBatches(t *testing.T) {
 	}
 }
 
+// TestQuickBatch checks that the specs of quickBatch exist, are not expected to fail and may run at the same time.
+func TestQuickBatch(t *testing.T) {
+	all, err := readAllResults("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := splitBatches(all[0].specs, quickBatch)
+	if err != nil || len(got) != 1 || len(got[0].specs) != 20 {
+		t.Fatalf("got %+v (error %v), want 20 specs", got, err)
+	}
+	for _, s := range got[0].specs {
+		if mustRunAlone(s) || expectedReason("embedded", s)+expectedReason("containerd", s) != "" {
+			t.Errorf("%s: must run at the same time as others and must not be expected to fail", s)
+		}
+	}
+	if got, err = splitBatches([]string{nodeSpec, quickSpecs[2]}, quickBatch); err != nil || !reflect.DeepEqual(got, []batch{{quickBatch, quickSpecs[2:3]}}) {
+		t.Errorf("got %+v (error %v), want the selected spec", got, err)
+	}
+	if _, err = splitBatches([]string{nodeSpec}, quickBatch); err == nil || !strings.Contains(err.Error(), "-focus") {
+		t.Errorf("got error %v for no spec, want one with the flags", err)
+	}
+}
+
 func TestFocusOf(t *testing.T) {
 	focus := regexp.MustCompile(focusOf([]string{nodeSpec, appsSpec}))
 	if !focus.MatchString(nodeSpec) || !focus.MatchString(appsSpec) || focus.MatchString(serialSpec) || focus.MatchString(nodeSpec+" twice") {
 		t.Errorf("%s: want a match of %q and %q only", focus, nodeSpec, appsSpec)
+	}
+}
+
+// TestBuiltProgram checks that built programs are reused, e2e.test only if it has the version of the suite.
+func TestBuiltProgram(t *testing.T) {
+	dir := t.TempDir()
+	script := func(version string) {
+		if err := os.WriteFile(filepath.Join(dir, "e2e.test"), []byte("#!/bin/sh\necho "+version+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if path, err := builtProgram(t.Context(), "", "e2e.test"); path != "" || err != nil {
+		t.Errorf("got %q (error %v) without -programs, want none", path, err)
+	}
+	if path, err := builtProgram(t.Context(), dir, "e2e.test"); path != "" || err != nil {
+		t.Errorf("got %q (error %v) for a missing program, want none", path, err)
+	}
+	script(kubernetesVersion)
+	if path, err := builtProgram(t.Context(), dir, "e2e.test"); path != filepath.Join(dir, "e2e.test") || err != nil {
+		t.Errorf("got %q (error %v), want the program", path, err)
+	}
+	script("v1.2.3")
+	if _, err := builtProgram(t.Context(), dir, "e2e.test"); err == nil || !strings.Contains(err.Error(), `"v1.2.3": must be `+kubernetesVersion) {
+		t.Errorf("got error %v, want one with both versions", err)
 	}
 }
 
@@ -95,7 +144,7 @@ func TestDocument(t *testing.T) {
 	for _, want := range []string{"| apps | 0 of 2, 1 not run |", "| node | 1 of 1 |", "| all | 1 of 3, 1 not run |", "| date of the run | 2026-01-02 to 2026-01-03 |",
 		"| passed only alone | 1 |", "| " + appsSpec + " | Not explained yet. The suite reports: a &lt;b&gt; |"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the document lacks %q:\n%s", want, text)
+			t.Errorf("got document %s\nwant text with %q", text, want)
 		}
 	}
 }
@@ -104,6 +153,26 @@ func TestParseLibraries(t *testing.T) {
 	got := parseLibraries("\tlinux-vdso.so.1 (0x0)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x1)\n\t/lib64/ld.so.2 (0x2)\n")
 	if want := []string{"/lib/x/libc.so.6", "/lib64/ld.so.2"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPrintProgress checks the output of ginkgo with several processes and with one.
+func TestPrintProgress(t *testing.T) {
+	labels := " [sig-node, Conformance]\n"
+	want := "[1/2] passed     2.5s " + nodeSpec + "\n[2/2] failed     0.1s " + appsSpec + "\n"
+	for name, output := range map[string]string{
+		"several processes": "• [2.5 seconds]\n" + nodeSpec + labels + "------\n• [FAILED] [0.1 seconds]\n" + appsSpec + labels + "------\n",
+		"one process": nodeSpec + labels + "a line\n• [2.5 seconds]\n------\n" + appsSpec + labels + "a line\n" +
+			"• [FAILED] [0.1 seconds]\n" + appsSpec + labels + "------\n",
+	} {
+		var b strings.Builder
+		ended := printProgress(strings.NewReader(output), &b, 2)
+		if b.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", name, b.String(), want)
+		}
+		if want := (map[string]outcome{nodeSpec: {state: statePassed}, appsSpec: {state: stateFailed}}); !reflect.DeepEqual(ended, want) {
+			t.Errorf("%s: got %+v, want %+v", name, ended, want)
+		}
 	}
 }
 

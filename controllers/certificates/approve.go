@@ -15,20 +15,33 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// approvalMessage returns why a request is approved: a node requests a certificate for itself. The message is empty
-// if the request must not be approved.
+// componentUsers are the users of Berth's components that run in a separate process with a kubeconfig of
+// `berth credentials`.
+var componentUsers = []string{"system:kube-scheduler", "system:kube-controller-manager", "system:berth:descheduler"}
+
+// IsComponent reports whether a user is a component that may renew its client certificate.
+func IsComponent(user string) bool { return slices.Contains(componentUsers, user) }
+
+// approvalMessage returns the message of the condition Approved if a node or a component requests a certificate for
+// itself. The message is empty if the controller must not approve the request.
 func (c *controller) approvalMessage(r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest) (message string, err error) {
-	if !slices.Contains(r.Spec.Groups, nodesGroup) || r.Spec.Username != request.Subject.CommonName || checkNodeSubject(request) != nil {
+	if check := signers[r.Spec.SignerName]; check == nil || check(r, request) != nil || r.Spec.Username != request.Subject.CommonName {
 		return "", nil
 	}
-	if check := signers[r.Spec.SignerName]; check == nil || check(r, request) != nil {
+	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientSignerName {
+		if IsComponent(r.Spec.Username) && hasCommonNameOnly(request) {
+			return "A component requested a client certificate for itself.", nil
+		}
+		return "", nil
+	}
+	if !slices.Contains(r.Spec.Groups, nodesGroup) || checkNodeSubject(request) != nil {
 		return "", nil
 	}
 	switch r.Spec.SignerName {
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return "A node requested a client certificate for itself.", nil
 	case certificatesv1.KubeletServingSignerName:
-		matches, err := c.hasNames(strings.TrimPrefix(request.Subject.CommonName, nodePrefix), request)
+		matches, err := c.hasNodeNamesOnly(strings.TrimPrefix(request.Subject.CommonName, nodePrefix), request)
 		if err != nil || !matches {
 			return "", err
 		}
@@ -37,10 +50,15 @@ func (c *controller) approvalMessage(r *certificatesv1.CertificateSigningRequest
 	return "", nil
 }
 
-// hasNames reports whether a request has only the name of its node as DNS name, and only addresses of its node that
-// are not in use elsewhere. A node writes its addresses itself, so those of other nodes, Services and API servers are
-// rejected.
-func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bool, error) {
+// hasCommonNameOnly reports whether a request has a common name, and no groups, other names or addresses.
+func hasCommonNameOnly(request *x509.CertificateRequest) bool {
+	return len(request.Subject.Names) == 1 && len(request.DNSNames)+len(request.IPAddresses)+len(request.EmailAddresses)+len(request.URIs) == 0
+}
+
+// hasNodeNamesOnly reports whether a request has only the name of its node as DNS name, and only addresses of its node
+// that are not used by other objects. A node writes its addresses itself, so addresses of other nodes, Services and API
+// servers are rejected.
+func (c *controller) hasNodeNamesOnly(node string, request *x509.CertificateRequest) (bool, error) {
 	object, err := c.nodes.Get(node)
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -66,7 +84,7 @@ func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bo
 	return true, nil
 }
 
-// addressesInUse returns the addresses of the other nodes, the Services and the API servers.
+// addressesInUse returns the names and addresses of all nodes except one, and the addresses of Services and API servers.
 func (c *controller) addressesInUse(node string) (map[string]bool, error) {
 	nodes, err := c.nodes.List(labels.Everything())
 	if err != nil {
@@ -109,7 +127,7 @@ func reservedName(name string) bool {
 	return len(parts) > 2 && slices.Contains(parts[2:], "svc") // SERVICE.NAMESPACE.svc.DOMAIN, or POD.SERVICE.NAMESPACE.svc.DOMAIN
 }
 
-// normalize returns the common form of a name or an address.
+// normalize returns the canonical form of a name or an IP address.
 func normalize(address string) string {
 	if ip := net.ParseIP(address); ip != nil {
 		return ip.String()
@@ -117,7 +135,7 @@ func normalize(address string) string {
 	return strings.ToLower(address)
 }
 
-// normalizedSet returns the set of the common forms.
+// normalizedSet returns the canonical forms of names as a set.
 func normalizedSet(names []string) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range names {

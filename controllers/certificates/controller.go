@@ -21,10 +21,10 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// lifetime is the lifetime of a certificate whose request has no expirationSeconds.
-const lifetime = 365 * 24 * time.Hour
+// maxLifetime is the maximum lifetime of a certificate, and the lifetime if its request has no expirationSeconds.
+const maxLifetime = 365 * 24 * time.Hour
 
-// Signer signs requests with the authority of the cluster.
+// Signer signs requests with the certificate authority of the cluster.
 type Signer interface {
 	SignRequest(request *x509.CertificateRequest, extended []x509.ExtKeyUsage, usage x509.KeyUsage, ttl time.Duration) (certPEM []byte, err error)
 }
@@ -75,7 +75,7 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserv
 // retryPending is the delay before a pending request is checked again: its node may have reported its addresses by then.
 const retryPending = time.Minute
 
-// reconcile takes the next step for a request: it removes, approves or signs it.
+// reconcile removes, approves or signs a request. It returns the delay after which the request is reconciled again.
 func (c *controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
 	r, err := c.requests.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -117,7 +117,7 @@ func (c *controller) sign(ctx context.Context, r *certificatesv1.CertificateSign
 	if rejection != nil {
 		signed = c.withFailure(r, rejection)
 	} else {
-		ttl := lifetime
+		ttl := maxLifetime
 		if s := r.Spec.ExpirationSeconds; s != nil {
 			ttl = min(ttl, time.Duration(*s)*time.Second)
 		}

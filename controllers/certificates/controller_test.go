@@ -174,7 +174,7 @@ func TestReservedNodeNames(t *testing.T) {
 	}
 	missing := newRequest(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) { r.DNSNames = []string{"n1"} })
 	if got := reconcile(t, &controller{signer: &fakeSigner{}}, missing); len(got.Status.Certificate) > 0 {
-		t.Error("issued to a node that does not exist")
+		t.Error("a certificate was issued for node n1, which does not exist, want none")
 	}
 }
 
@@ -214,10 +214,39 @@ func TestRemoval(t *testing.T) {
 		retention time.Duration
 	}{"pending": {pending, 24 * time.Hour}, "denied": {denied, time.Hour}, "issued": {issued, time.Hour}} {
 		if reconcile(t, &controller{now: clockAfter(tc.retention - time.Minute)}, tc.r) == nil {
-			t.Errorf("%s: removed before %v", name, tc.retention)
+			t.Errorf("%s: removed before %v, want it to exist", name, tc.retention)
 		}
 		if reconcile(t, &controller{now: clockAfter(tc.retention + time.Minute)}, tc.r) != nil {
-			t.Errorf("%s: not removed after %v", name, tc.retention)
+			t.Errorf("%s: exists after %v, want it removed", name, tc.retention)
+		}
+	}
+}
+
+// TestApprovalOfComponents checks that a component may renew its own client certificate, without other names or groups.
+func TestApprovalOfComponents(t *testing.T) {
+	const signer = certificatesv1.KubeAPIServerClientSignerName
+	for name, tc := range map[string]struct {
+		user, signer string
+		change       func(*x509.CertificateRequest)
+		approved     bool
+	}{
+		"itself":          {"system:kube-scheduler", signer, nil, true},
+		"other component": {"system:kube-controller-manager", signer, nil, false},
+		"with a group":    {"system:kube-scheduler", signer, func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:nodes"} }, false},
+		"with a DNS name": {"system:kube-scheduler", signer, func(r *x509.CertificateRequest) { r.DNSNames = []string{"kubernetes"} }, false},
+		"signer of nodes": {"system:kube-scheduler", certificatesv1.KubeAPIServerClientKubeletSignerName, nil, false},
+		"other user":      {"jane", signer, func(r *x509.CertificateRequest) { r.Subject.CommonName = "jane" }, false},
+	} {
+		r := newRequest(t, tc.signer, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) {
+			r.Subject = pkix.Name{CommonName: "system:kube-scheduler"}
+			if tc.change != nil {
+				tc.change(r)
+			}
+		})
+		r.Spec.Username, r.Spec.Groups = tc.user, []string{"system:authenticated"}
+		got := reconcile(t, &controller{signer: &fakeSigner{}}, r)
+		if approved := len(got.Status.Certificate) > 0; approved != tc.approved {
+			t.Errorf("%s: approved and signed %t, want %t: %+v", name, approved, tc.approved, got.Status.Conditions)
 		}
 	}
 }

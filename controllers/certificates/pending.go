@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// handleNode enqueues the pending requests of a node that is created or whose addresses change: the request may arrive
-// before the node does.
+// handleNode enqueues the pending requests for serving certificates of a node that is created or whose addresses
+// change: a request may arrive before its Node object.
 func (c *controller) handleNode(old, cur *corev1.Node) {
 	if cur == nil || old != nil && slices.Equal(old.Status.Addresses, cur.Status.Addresses) {
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 // TestNodeEventsEnqueuePendingRequests checks that the pending request of a node for a serving certificate is
-// checked as soon as the node appears or changes its addresses.
+// enqueued as soon as its node is created or changes its addresses.
 func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Certificates().V1().CertificateSigningRequests()
@@ -40,7 +40,7 @@ func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 		checkEnqueued := func(change string, n int) {
 			t.Helper()
 			if synctest.Wait(); len(got) != n || n > 0 && got[n-1] != "pending" {
-				t.Errorf("%s: enqueued %v, want %d of the pending request", change, got, n)
+				t.Errorf("%s: enqueued %v, want the request \"pending\" %d times", change, got, n)
 			}
 		}
 		c.handleNode(nil, newNode("n1"))

@@ -99,7 +99,6 @@ func x509Usages(r *certificatesv1.CertificateSigningRequest) (extended []x509.Ex
 	return extended, usage
 }
 
-// condition returns the condition of a type, or nil.
 func condition(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
 	for i := range r.Status.Conditions {
 		if r.Status.Conditions[i].Type == t {

@@ -35,36 +35,38 @@ func (req *evictionRequest) recordRule() string {
 	return req.strategy + ": " + req.reason
 }
 
-// evict requests an eviction and records the metric and the event.
+// evict requests an eviction, and records the metric and the event unless the pod is already deleted.
 func (r *Runner) evict(ctx context.Context, req *evictionRequest) executor.EvictionResult {
-	a := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: req.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
+	eviction := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: req.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
 		"requested-by": upstreamRequester, "reason": fmt.Sprintf("triggered by %s/%s: %s", req.profile, req.strategy, req.reason),
 		"berth.dev/requested-by": Component, "berth.dev/reason": req.recordRule()}})
 	result := "success"
 	switch {
-	case a.AlreadyDeleted:
-		return a
-	case !a.Granted:
+	case eviction.AlreadyDeleted:
+		return eviction
+	case !eviction.Granted:
 		result = "error"
 		if r.o.Policy.EvictionFailureEvents {
-			r.recordEvent(ctx, req, corev1.EventTypeWarning, "EvictionFailed", fmt.Sprintf("pod eviction from %s node by %s failed: %s", req.pod.NodeName, upstreamRequester, a.Message))
+			r.recordEvent(ctx, req, corev1.EventTypeWarning, "EvictionFailed", fmt.Sprintf("pod eviction from %s node by %s failed: %s", req.pod.NodeName, upstreamRequester, eviction.Message))
 		}
 	default:
 		r.recordEvent(ctx, req, corev1.EventTypeNormal, "Descheduled", fmt.Sprintf("pod eviction from %s node by %s: %s", req.pod.NodeName, upstreamRequester, req.recordRule()))
 	}
 	r.metrics.observeEviction(result, req)
-	return a
+	return eviction
 }
 
 // eventTimeout bounds the creation of an event. A failure is only logged.
 const eventTimeout = 5 * time.Second
 
-// recordEvent records an event about a pod.
+// maxNamePrefix is the maximum length of the pod's name in the name of an event, which has at most 253 characters.
+const maxNamePrefix = 230
+
 func (r *Runner) recordEvent(ctx context.Context, req *evictionRequest, eventType, reason, note string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
 	p, now := req.pod, r.clock.Now()
-	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), 230)], now.UnixNano())},
+	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), maxNamePrefix)], now.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
 		Type:           eventType, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
 		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), Count: 1}

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 )
 
-// execute runs the actions of the machine until none remain. It returns when it must be called
-// again; zero means only after a change.
+// execute runs the actions of the machine until none remain. It returns the time at which it must be
+// called again; the zero time means only after a change.
 func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	for ctx.Err() == nil {
 		r.state.applyEvents()
@@ -30,7 +30,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	return time.Time{}
 }
 
-// runAction runs an action and returns its result.
+// runAction executes an action with the API server.
 func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Result {
 	switch a := a.(type) {
 	case execution.Reserve:
@@ -53,6 +53,7 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 	return execution.Result{Message: fmt.Sprintf("unsupported action type %T", a), Permanent: true}
 }
 
+// newResult returns the result of a write. final reports whether a retry of a failed write is useless.
 func newResult(final bool, err error) execution.Result {
 	if err != nil {
 		return execution.Result{Message: err.Error(), Permanent: final}
@@ -82,8 +83,7 @@ func (r *Runner) printProgress(line string) {
 	}
 }
 
-// describeProgress describes the progress of a move in a line; it is empty before the first
-// check.
+// describeProgress describes the progress of a move in a line. It returns "" before the first check.
 func describeProgress(x *execution.Move) string {
 	pod := x.Pod.Key()
 	switch x.Stage {

@@ -13,10 +13,9 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// creatorLabel is the label with the creator of a Hold.
 const creatorLabel = executor.HoldCreatorLabel
 
-// holdTimeout bounds a request about a Hold.
+// holdTimeout bounds the requests that create or delete a Hold.
 const holdTimeout = 15 * time.Second
 
 // createHold creates a Hold, or updates the Hold of that name if the descheduler created it or it has
@@ -33,7 +32,7 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err
 	if err != nil {
 		return false, err
 	}
-	if creator := existing.Labels[creatorLabel]; creator != Component && existing.Spec.Until.After(r.clock.Now()) {
+	if existing.Labels[creatorLabel] != Component && existing.Spec.Until.After(r.clock.Now()) {
 		return true, otherCreatorError(existing)
 	}
 	next := existing.DeepCopy()

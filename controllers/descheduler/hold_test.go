@@ -35,7 +35,7 @@ func (s fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := &v1alpha1.Hold{}
 	if r.Method == http.MethodPost || r.Method == http.MethodPut {
 		if json.NewDecoder(r.Body).Decode(received) != nil {
-			fail(400, metav1.StatusReasonBadRequest)
+			fail(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 			return
 		}
 		name = received.Name
@@ -43,18 +43,18 @@ func (s fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	existing := s[name]
 	switch {
 	case r.Method == http.MethodPost && existing != nil:
-		fail(409, metav1.StatusReasonAlreadyExists)
+		fail(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case r.Method == http.MethodPost, r.Method == http.MethodPut:
 		received.APIVersion, received.Kind, received.UID, received.ResourceVersion = "berth.dev/v1alpha1", "Hold", "u", "1"
 		s[name] = received
-		respond(200, received)
+		respond(http.StatusOK, received)
 	case existing == nil:
-		fail(404, metav1.StatusReasonNotFound)
+		fail(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case r.Method == http.MethodDelete:
 		delete(s, name)
-		respond(200, metav1.Status{Status: "Success"})
+		respond(http.StatusOK, metav1.Status{Status: "Success"})
 	default:
-		respond(200, existing)
+		respond(http.StatusOK, existing)
 	}
 }
 
@@ -69,6 +69,8 @@ func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 	return &Runner{clock: clock.RealClock{}, o: Options{Holds: c}}
 }
 
+// TestHoldsOfOtherComponentsAreNotChanged checks that the descheduler creates, replaces and deletes its Holds, and that
+// it replaces a Hold of another component only if the Hold has expired.
 func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
 	want := &model.Hold{Namespace: "ns", Name: "reserve-1", Node: "n2", Cause: "Rebalance", Count: 1, Until: time.Now().Add(time.Minute).Truncate(time.Second), Victim: "uid-1", VictimName: "web-1",
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs"},
@@ -90,10 +92,10 @@ func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
 	}
 	want.Victim = "uid-2"
 	if _, err := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Spec.Victim.UID != "uid-2" {
-		t.Errorf("replacing a Hold of the descheduler: %v", err)
+		t.Errorf("replacing a Hold of the descheduler: got error %v and victim %+v, want victim uid-2", err, s["reserve-1"].Spec.Victim)
 	}
 	if _, err := r.deleteHold(t.Context(), want); err != nil || len(s) != 0 {
-		t.Errorf("deleting a Hold of the descheduler: %v", err)
+		t.Errorf("deleting a Hold of the descheduler: got error %v and %d Holds, want none", err, len(s))
 	}
 	if _, err := r.deleteHold(t.Context(), want); err != nil {
 		t.Errorf("deleting a Hold that does not exist: %v", err)
@@ -106,6 +108,6 @@ func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
 	}
 	s["reserve-1"] = otherHold(-time.Hour)
 	if _, err := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[creatorLabel] != Component {
-		t.Errorf("replacing an expired Hold: %v", err)
+		t.Errorf("replacing an expired Hold: got error %v and labels %v, want creator %s", err, s["reserve-1"].Labels, Component)
 	}
 }

@@ -26,7 +26,7 @@ type HoldSupport struct {
 	UnsupportedSchedulers []string `json:"unsupportedSchedulers,omitempty"`
 }
 
-// String returns the support in a line.
+// String describes the support in a line.
 func (s HoldSupport) String() string {
 	const currentNode = "a pod moves only if its scheduler cannot choose its current node again"
 	if s.Supported && len(s.UnsupportedSchedulers) > 0 {
@@ -54,7 +54,7 @@ func (s HoldSupport) unsupportedSet() map[string]bool {
 	return out
 }
 
-// detectHoldSupport determines the support. If a request fails, it assumes none.
+// detectHoldSupport determines the support for Holds. If the Lease cannot be read, it assumes none.
 func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clusterState, now time.Time) HoldSupport {
 	switch {
 	case cs.holds == nil:
@@ -94,8 +94,8 @@ func (cs *clusterState) schedulers() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// canCreateHolds reports whether this user may create Holds. It returns true if the server does
-// not respond.
+// canCreateHolds reports whether this user may create Holds. It returns true if the access review
+// fails.
 func canCreateHolds(ctx context.Context, client kubernetes.Interface) bool {
 	r, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{

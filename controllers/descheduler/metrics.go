@@ -45,7 +45,6 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	return m, metrics.Register(registerer, newBuildInfo(), m.evictions, m.deprecatedEvictions, m.loopDuration, m.deprecatedLoopDuration, m.strategyDuration, m.deprecatedStrategyDuration, m.holdSupport, m.deprecatedHoldSupport, m.moves, m.refusals)
 }
 
-// finalOutcomes are the outcomes of finished moves.
 var finalOutcomes = []execution.Outcome{execution.Moved, execution.PlacedElsewhere, execution.Returned, execution.NotReady, execution.Unscheduled, execution.NotReplaced, execution.CleanedUp, execution.Abandoned}
 
 // newBuildInfo returns a gauge of value 1 with the build as labels.

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestReachedLimitsAreCounted checks that a limit that is reached is logged, and counted as by the Kubernetes
-// descheduler.
+// TestReachedLimitsAreCounted checks that a reached limit is reported in both modes, and counted in compatible mode as
+// by the Kubernetes descheduler.
 func TestReachedLimitsAreCounted(t *testing.T) {
 	for limit, set := range map[string]func(*descheduling.Limits){
 		"maximum number of evicted pods per a descheduling cycle reached": func(l *descheduling.Limits) { l.Total = new(1) },
@@ -59,7 +59,7 @@ func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
 	}
 }
 
-// TestReportIsBounded checks the bound of the size of a report.
+// TestReportIsBounded checks that a report and its text contain a limited number of refusals and moves.
 func TestReportIsBounded(t *testing.T) {
 	r := Report{Mode: Compatible, RefusalCounts: map[string]int{}}
 	for i := range 3000 {

@@ -29,7 +29,7 @@ type OneShot struct {
 	Clock   clock.WithDelayedExecution // nil: the wall clock
 	// OnProgress receives a message with the current holder of the Lease and the time until the Lease
 	// expires. It may be nil.
-	OnProgress func(line string)
+	OnProgress func(message string)
 }
 
 // oneShotPrefix is the prefix of the holder identity of a single run. No host name starts with
@@ -85,18 +85,19 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }
 
-// watchHolder checks the holder of the Lease until the wait ends.
+// watchHolder checks the holder of the Lease until the wait ends. It ends the wait if a long-running descheduler holds
+// the Lease.
 func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, waitEnded *atomic.Bool, endWait func(error)) {
-	for lastMessage := ""; !waitEnded.Load(); {
+	for lastHolder := ""; !waitEnded.Load(); {
 		var running *upstreamguard.AlreadyRunningError
 		switch err := s.checkHolder(ctx); {
-		case !errors.As(err, &running) || running.Holder == e.Identity: // unknown; check again
+		case !errors.As(err, &running) || running.Holder == e.Identity: // the holder is unknown or this run
 		case !isOneShot(err):
 			endWait(err)
 			return
-		case running.Holder != lastMessage && s.OnProgress != nil:
-			lastMessage = running.Holder
-			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastMessage, running.LeaseDuration.Seconds()))
+		case running.Holder != lastHolder && s.OnProgress != nil:
+			lastHolder = running.Holder
+			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastHolder, running.LeaseDuration.Seconds()))
 		}
 		select {
 		case <-ctx.Done():

@@ -20,9 +20,10 @@ import (
 // Mode is how candidates are processed.
 type Mode string
 
-// The modes.
 const (
-	Planned    Mode = "planned"
+	// Planned moves candidates according to a plan, which chooses a node for each replacement.
+	Planned Mode = "planned"
+	// Compatible evicts candidates as the Kubernetes descheduler does. The scheduler chooses the nodes.
 	Compatible Mode = "compatible"
 )
 

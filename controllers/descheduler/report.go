@@ -47,7 +47,7 @@ type MoveReport struct {
 	PossibleNodes []string `json:"possibleNodes,omitempty"`
 	Gain          *Gain    `json:"gain,omitempty"`
 	Budgets       []Budget `json:"budgets,omitempty"`
-	WaitReason    string   `json:"waitReason,omitempty"` // for which budget
+	WaitReason    string   `json:"waitReason,omitempty"` // why a budget does not allow the move now
 	// Outcome is the result, OutcomeReason its reason; Node is the node of the replacement.
 	Outcome       string `json:"outcome,omitempty"`
 	OutcomeReason string `json:"outcomeReason,omitempty"`
@@ -80,7 +80,6 @@ type Refusal struct {
 	Message  string `json:"message"`
 }
 
-// addResult adds the result of the strategies.
 func (r *Report) addResult(result *descheduling.Result) {
 	r.SkippedReason = result.SkippedReason
 	for _, p := range result.FailedProfiles {
@@ -88,7 +87,6 @@ func (r *Report) addResult(result *descheduling.Result) {
 	}
 }
 
-// addPlan adds a plan.
 func (r *Report) addPlan(p *planning.Plan) {
 	for _, m := range p.Moves {
 		r.Moves = append(r.Moves, plannedMove(m))
@@ -101,7 +99,6 @@ func (r *Report) addPlan(p *planning.Plan) {
 	}
 }
 
-// setMoves sets the results of the moves.
 func (r *Report) setMoves(moves []*execution.Move) {
 	r.Moves = r.Moves[:0]
 	for _, x := range moves {
@@ -137,10 +134,9 @@ func evictedMove(req *evictionRequest) MoveReport {
 	return MoveReport{Pod: req.pod.Key(), Owner: ownerOf(req.pod), From: req.pod.NodeName, Strategy: req.strategy, Profile: req.profile, Reason: req.reason}
 }
 
-// maxRefusals is the number of refusals that a report contains, as in a plan.
+// maxRefusals is the maximum number of refusals that a report contains, as in a plan.
 const maxRefusals = 1000
 
-// addRefusal adds a refused candidate.
 func (r *Report) addRefusal(p *model.Pod, strategy, profile, reason, message string) {
 	if r.RefusalCounts[reason]++; len(r.Refusals) < maxRefusals {
 		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, reason, message})
@@ -154,7 +150,7 @@ func ownerOf(p *model.Pod) string {
 	return p.Owner.Kind + "/" + p.Owner.Name
 }
 
-// NumIncomplete returns the number of moves that are waiting or did not succeed, for the exit
+// NumIncomplete returns the number of moves that are not finished or did not succeed, for the exit
 // code.
 func (r *Report) NumIncomplete() (n int) {
 	for i := range r.Moves {

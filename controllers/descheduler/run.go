@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
@@ -49,7 +48,8 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Run deschedules until ctx ends, or once. It returns the report of the last round, or nil.
+// Run runs rounds until ctx is done, or one round if Options.Interval is 0 or Options.DryRun is set. It returns the
+// report of the last successful round, or nil.
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -129,7 +129,7 @@ func (r *Runner) runRoundIfExclusive(ctx context.Context) (*Report, error) {
 	return r.runRound(ctx)
 }
 
-// checkExclusive returns why a round must not start.
+// checkExclusive returns an error if a round must not start. It does not check dry runs.
 func (r *Runner) checkExclusive(ctx context.Context) error {
 	if r.o.CheckExclusive == nil || r.o.DryRun {
 		return nil
@@ -164,12 +164,5 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 		}
 	case <-timer.C():
 	case <-ctx.Done():
-	}
-}
-
-// observeHoldsServed records whether Holds are served.
-func (cs *clusterState) observeHoldsServed(kind string, served bool) {
-	if kind == v1alpha1.HoldsResource {
-		cs.holdsServed.Store(served)
 	}
 }

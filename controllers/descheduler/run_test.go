@@ -59,7 +59,6 @@ func newOptions(t *testing.T, client *fake.Clientset, mode Mode) Options {
 		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&plugins.RemoveDuplicates{}}}}}}
 }
 
-// runOnce runs a descheduler once and returns the runner and its report.
 func runOnce(t *testing.T, o Options) (*Runner, *Report) {
 	t.Helper()
 	r, err := New(o)

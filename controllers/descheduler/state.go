@@ -32,9 +32,9 @@ type clusterState struct {
 	clock       clock.Clock
 	source      *informers.Source
 	view        *execution.View
-	events      []scheduling.Event
-	holds       *v1alpha1.Client // nil: none are read
-	holdsServed atomic.Bool      // Holds are served and may be read
+	events      []scheduling.Event // buffer of applyEvents
+	holds       *v1alpha1.Client   // nil: none are read
+	holdsServed atomic.Bool        // Holds are served and may be read
 	// knownSchedulers are the schedulers with a profile; nominations by others are ignored.
 	knownSchedulers map[string]bool
 
@@ -80,6 +80,13 @@ func (cs *clusterState) observeNode(n *corev1.Node) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.notReady[string(n.UID)] = notReady
+}
+
+// observeHoldsServed records whether Holds are served.
+func (cs *clusterState) observeHoldsServed(kind string, served bool) {
+	if kind == v1alpha1.HoldsResource {
+		cs.holdsServed.Store(served)
+	}
 }
 
 // waitForSync waits until all kinds are listed.

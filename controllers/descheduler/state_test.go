@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestRecreatedNodeIsNotAssumedReady creates a node again under its name before the state observes the deletion of
-// the first one.
+// TestRecreatedNodeIsNotAssumedReady checks that a node that is not ready stays so if the deletion of an older node of
+// the same name is observed later.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	cs := newClusterState(fake.NewClientset(), nil, nil, clock.RealClock{})
 	first, second := newNode("n1"), newNode("n1")

@@ -10,11 +10,11 @@ import (
 	"github.com/berthproject/berth/internal/table"
 )
 
-// maxRefusalLines limits the refusals printed per reason and maxTableRows the moves; JSON
-// contains all.
+// maxPodLines limits the waiting pods and, for each reason, the refused candidates that are printed. maxTableRows
+// limits the moves.
 const (
-	maxRefusalLines = 5
-	maxTableRows    = 200
+	maxPodLines  = 5
+	maxTableRows = 200
 )
 
 // Text writes the report as text, with more columns if wide is set.
@@ -97,7 +97,7 @@ func dash(s string) string {
 	return s
 }
 
-// formatGain formats the change of the strategy's metric.
+// formatGain formats the change of the strategy's metric. Without a metric, it returns the reason of the move.
 func (m *MoveReport) formatGain() string {
 	if m.Gain == nil {
 		return m.Reason
@@ -105,7 +105,6 @@ func (m *MoveReport) formatGain() string {
 	return fmt.Sprintf("%s %d -> %d", m.Gain.Metric, m.Gain.Before, m.Gain.After)
 }
 
-// formatBudgets formats the budget effects.
 func (m *MoveReport) formatBudgets() string {
 	var parts []string
 	for _, e := range m.Budgets {
@@ -139,12 +138,12 @@ func (r *Report) writeWaits(b *strings.Builder) {
 		if n++; n == 1 {
 			b.WriteString("\nWaiting for a budget\n")
 		}
-		if n <= maxRefusalLines {
+		if n <= maxPodLines {
 			fmt.Fprintf(b, "  %s: %s\n", m.Pod, m.WaitReason)
 		}
 	}
-	if n > maxRefusalLines {
-		fmt.Fprintf(b, "  and %d more\n", n-maxRefusalLines)
+	if n > maxPodLines {
+		fmt.Fprintf(b, "  and %d more\n", n-maxPodLines)
 	}
 }
 
@@ -155,7 +154,7 @@ func (r *Report) writeRefusals(b *strings.Builder) {
 		shown := 0
 		for i := range r.Refusals {
 			x := &r.Refusals[i]
-			if x.Reason != reason || shown == maxRefusalLines {
+			if x.Reason != reason || shown == maxPodLines {
 				continue
 			}
 			shown++

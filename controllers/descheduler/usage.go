@@ -31,7 +31,7 @@ func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterS
 	}
 	out := &descheduling.Usage{Nodes: map[string]model.Resources{}, Pods: map[string]model.Resources{}}
 	for i := range nodes.Items {
-		out.Nodes[nodes.Items[i].Name] = usageToRequests(nodes.Items[i].Usage)
+		out.Nodes[nodes.Items[i].Name] = newResources(nodes.Items[i].Usage)
 	}
 	uids := map[string]string{}
 	for uid, p := range cs.pods {
@@ -43,7 +43,7 @@ func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterS
 		p := &pods.Items[i]
 		var sum model.Resources
 		for _, c := range p.Containers {
-			u := usageToRequests(c.Usage)
+			u := newResources(c.Usage)
 			sum.MilliCPU += u.MilliCPU
 			sum.Memory += u.Memory
 		}
@@ -54,6 +54,7 @@ func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterS
 	return out, nil
 }
 
-func usageToRequests(l corev1.ResourceList) model.Resources {
+// newResources returns the CPU and memory of a list.
+func newResources(l corev1.ResourceList) model.Resources {
 	return model.Resources{MilliCPU: l.Cpu().MilliValue(), Memory: l.Memory().Value()}
 }

@@ -22,8 +22,8 @@ func newUsage(cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
 
-// newMetricsClient returns a metrics API in which n1 is busy because of its pods, which have no requests,
-// and n2 is idle. It counts the requests.
+// newMetricsClient returns a metrics API in which the pods of n1 use more CPU than they request, and n2 is
+// underutilized. It counts the API requests.
 func newMetricsClient(requests *int, fails bool) *metricsfake.Clientset {
 	client := metricsfake.NewSimpleClientset()
 	respond := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {

@@ -77,7 +77,7 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	return 0, nil
 }
 
-// updateRecord replaces a record by next. A record whose update is permanently rejected is closed.
+// updateRecord replaces a record with next. A record whose update is permanently rejected is closed.
 func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.Displacement) error {
 	err := k.displacer.ReplaceRecord(ctx, e, next)
 	switch {
@@ -110,7 +110,7 @@ func podFinished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// mergeReplacement returns the previous replacement, which may be nil, with the state of its pod.
+// mergeReplacement returns the previous replacement, which may be nil, updated with the state of pod p.
 func mergeReplacement(p *corev1.Pod, previous *journal.Replacement) *journal.Replacement {
 	out := journal.Replacement{}
 	if previous != nil {

@@ -138,7 +138,6 @@ func (k *controller) run(ctx context.Context, holds holdStore) error {
 	return nil
 }
 
-// watch registers the event handlers.
 func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
 	records := events.Events().V1().Events().Informer()
 	if err := records.SetTransform(toEntry); err != nil {

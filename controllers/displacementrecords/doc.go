@@ -1,7 +1,7 @@
 // Package displacementrecords maintains displacement records, and the Avoid Holds that follow from them.
 //
 // An actor that displaces a pod through executor.Displacer writes the record itself, in an event whose name is
-// derived from the pod. This controller does the rest:
+// derived from the pod. This controller has the other tasks:
 //
 //   - missing: for a pod that another program displaced (another API server's eviction API, a kubelet,
 //     kube-scheduler) it writes the record afterwards, from the pod's condition and status;
@@ -14,9 +14,9 @@
 // All state is derived from pods and events, so restarts and several instances are harmless. The controller does not
 // record pods that other programs displaced and that were deleted while no instance ran.
 //
-// A user with write access to the events of a namespace can write records there. The role edit allows this, but not writing
-// Holds, and its users may know UIDs of other namespaces. The controller therefore trusts such a record only for
-// pods of its own namespace, which its writer could delete anyway (FromEvent). Writers with access to events of all
+// A user with write access to the events of a namespace can write records there. The role edit allows this, but not
+// writing Holds, and its users may know UIDs of other namespaces. The controller therefore trusts such a record only
+// for pods of the same namespace, which its writer could delete anyway (FromEvent). Writers with access to events of all
 // namespaces, such as Berth's components, are trusted for all. The admission plugin NodeRestriction of Berth's API
 // server limits a node to records about itself and pods bound to it.
 //

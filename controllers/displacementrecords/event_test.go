@@ -63,7 +63,7 @@ func TestFromEventTrustsOnlyItsNamespace(t *testing.T) {
 		}
 		rec := entryOf(t, e).rec
 		if got := rec != nil; got == x.want.IsZero() || got && !rec.Time.Equal(x.want) {
-			t.Errorf("%s: record %+v, want one with time %v", name, rec, x.want)
+			t.Errorf("%s: record %+v, want time %v (zero: no record)", name, rec, x.want)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	events := h.recordsOf()[string(p.UID)]
+	events := h.recordsByPod()[string(p.UID)]
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
@@ -137,7 +137,7 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 	}
 	_ = b.pods.Replace(nil, "")
 	if reconcile(); b.hold() == nil {
-		t.Error("the Hold was deleted while the owner had no pods")
+		t.Error("the Hold was deleted while the owner had no pods, want it unchanged")
 	}
 }
 
@@ -161,8 +161,8 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	if _, err := c.journalRecord(t.Context(), forged.Namespace+"/"+forged.Name); err != nil {
 		t.Fatal(err)
 	}
-	h.syncCaches(c, true)
-	for _, e := range h.recordsOf()["u1"] {
+	h.syncCache(c, true)
+	for _, e := range h.recordsByPod()["u1"] {
 		cached := entryOf(t, e)
 		_ = c.events.Add(cached)
 		c.onRecord(nil, cached)
@@ -195,7 +195,6 @@ func TestChangedRecordIsForgotten(t *testing.T) {
 	}
 }
 
-// createReplica adds a pod of an owner.
 func (b *holdHarness) createReplica(namespace, owner string) {
 	isController := true
 	_ = b.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),

@@ -39,7 +39,6 @@ type harness struct {
 	byDisplacer map[string]bool               // displaced through executor.Displacer
 }
 
-// instance is one instance of the controller.
 type instance struct {
 	*controller
 	dir    string
@@ -68,7 +67,7 @@ func newHarness(t *testing.T, seed uint64, instances int) *harness {
 	return h
 }
 
-// start starts an instance with only its journal.
+// start starts an instance with its journal and empty caches.
 func (h *harness) start(dir string) *instance {
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
 	if err != nil {
@@ -87,15 +86,15 @@ func (h *harness) start(dir string) *instance {
 	return c
 }
 
-// syncCaches updates the cache of an instance: all pods, or all events.
-func (h *harness) syncCaches(c *instance, pods bool) {
+// syncCache updates the pods of an instance or, if pods is false, its events.
+func (h *harness) syncCache(c *instance, pods bool) {
 	stored := map[string]any{}
 	if pods {
 		list, _ := h.client.CoreV1().Pods("").List(h.t.Context(), metav1.ListOptions{})
 		for i := range list.Items {
 			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
 		}
-		diffStore(c.pods, stored, c.onPod)
+		replaceStore(c.pods, stored, c.onPod)
 		return
 	}
 	list, _ := h.client.EventsV1().Events("").List(h.t.Context(), metav1.ListOptions{})
@@ -104,11 +103,11 @@ func (h *harness) syncCaches(c *instance, pods bool) {
 			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
 		}
 	}
-	diffStore(c.events, stored, c.onRecord)
+	replaceStore(c.events, stored, c.onRecord)
 }
 
-// diffStore updates an indexer and reports the differences.
-func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, cur *T)) {
+// replaceStore replaces the contents of an indexer and calls onChange for each added, updated and deleted object.
+func replaceStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, cur *T)) {
 	for _, key := range slices.Sorted(slices.Values(indexer.ListKeys())) {
 		if old, _, _ := indexer.GetByKey(key); stored[key] == nil {
 			_ = indexer.Delete(old)
@@ -151,8 +150,8 @@ func (h *harness) createReplica() {
 	_ = h.client.Tracker().Add(p)
 }
 
-// recordsOf returns the events with records, by the pod's UID.
-func (h *harness) recordsOf() map[string][]*eventsv1.Event {
+// recordsByPod returns the events with records, by the pod's UID.
+func (h *harness) recordsByPod() map[string][]*eventsv1.Event {
 	list, err := h.client.EventsV1().Events("").List(h.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		h.t.Fatal(err)

@@ -164,7 +164,7 @@ type desiredHold struct {
 
 // desired computes the desired state. existing is the Hold in the API, or nil.
 func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
-	found, err := k.records.ByIndex(byOwnerNode, p.String())
+	entries, err := k.records.ByIndex(byOwnerNode, p.String())
 	if err != nil || k.o.Backoff.First <= 0 {
 		return d, err
 	}
@@ -175,7 +175,7 @@ func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (d desiredHol
 	if err != nil {
 		return d, err
 	}
-	if len(found) == 0 && existing != nil && isManaged(existing) {
+	if len(entries) == 0 && existing != nil && isManaged(existing) {
 		if existing.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
 			return d, nil // no record can justify that duration
 		}
@@ -184,7 +184,7 @@ func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (d desiredHol
 	}
 	byUID := map[string]*journal.Displacement{}
 	var list []displacement.Eviction
-	for _, o := range found {
+	for _, o := range entries {
 		rec := o.(*entry).rec
 		c, _ := recordCause(rec)
 		e := displacement.Eviction{UID: rec.Pod.UID, Cause: c.AvoidCause(rec.Message), At: rec.Time}

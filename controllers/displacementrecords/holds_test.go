@@ -101,7 +101,6 @@ func newHoldHarness(t *testing.T) *holdHarness {
 	return b
 }
 
-// updateNode changes the node.
 func (b *holdHarness) updateNode(change func(*corev1.Node)) {
 	b.node = b.node.DeepCopy()
 	change(b.node)
@@ -109,7 +108,7 @@ func (b *holdHarness) updateNode(change func(*corev1.Node)) {
 	b.onNode(nil, b.node)
 }
 
-// addEviction adds an eviction of a pod with a creation time.
+// addEviction adds a record of the eviction of a pod that was created at the given time.
 func (b *holdHarness) addEviction(c displacement.Cause, uid string, created time.Time) {
 	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: b.at, Cause: c.String(), Node: "n1",
 		Pod: journal.Pod{Namespace: "ns", Name: uid, UID: uid, Created: &created}, Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}}
@@ -138,7 +137,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b.at = b.at.Add(11 * time.Second)
 	b.step()
 	if b.hold() != nil {
-		t.Fatal("the Hold exists after its end")
+		t.Fatal("the Hold exists after its end, want it deleted")
 	}
 	b.addEviction(displacement.Taint, "c", b.at)
 	if h := b.hold(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
@@ -147,16 +146,16 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.step()
 	if b.hold() != nil {
-		t.Fatal("the Hold exists after the taint was removed")
+		t.Fatal("the Hold exists after the taint was removed, want it deleted")
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
 	if requeueAfter := b.step(); b.hold() == nil || requeueAfter <= 0 {
-		t.Fatal("the taint was added again before the end of the Hold, but the Hold was not created again")
+		t.Fatal("no Hold after the taint was added again before its end, want it created again")
 	}
 	_ = b.nodes.Delete(b.node)
 	b.step()
 	if b.hold() != nil {
-		t.Fatal("the Hold exists after the node was deleted")
+		t.Fatal("the Hold exists after the node was deleted, want it deleted")
 	}
 }
 
@@ -171,15 +170,15 @@ func TestPressureHoldEndsWithCondition(t *testing.T) {
 	condition(corev1.ConditionFalse, b.at.Add(-time.Second))
 	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
 	if b.hold() == nil {
-		t.Fatal("a condition from before the eviction ends the Hold")
+		t.Fatal("the Hold was deleted because of a condition that was reported before the eviction, want it unchanged")
 	}
 	condition(corev1.ConditionTrue, b.at.Add(time.Second))
 	if b.hold() == nil {
-		t.Fatal("no Hold under pressure")
+		t.Fatal("the Hold was deleted although the node reports memory pressure, want it unchanged")
 	}
 	condition(corev1.ConditionFalse, b.at.Add(2*time.Second))
 	if b.hold() != nil {
-		t.Fatal("the Hold exists after the pressure ended")
+		t.Fatal("the Hold exists after the pressure ended, want it deleted")
 	}
 }
 
@@ -188,36 +187,36 @@ func TestHoldsNotServedOrDisabled(t *testing.T) {
 	b.notServed = true
 	b.addEviction(displacement.Taint, "a", b.at)
 	if b.hold() != nil {
-		t.Error("a Hold was created although Holds are not served")
+		t.Error("a Hold was created although Holds are not served, want none")
 	}
 	b.notServed = false
 	b.addEviction(displacement.API, "b", b.at)
 	if h := b.hold(); h == nil || h.Spec.Victim.Name != "a" {
-		t.Errorf("Hold %+v after a requested eviction, want none", h)
+		t.Errorf("Hold %+v, want one for victim a only: API-initiated evictions create no Hold", h)
 	}
 	b.o.Backoff.First = 0
 	b.step()
 	if b.hold() != nil {
-		t.Error("a Hold exists although Holds are disabled")
+		t.Error("a Hold exists although Holds are disabled, want none")
 	}
 }
 
 func TestSweepDeletesExpiredHolds(t *testing.T) {
 	b := newHoldHarness(t)
 	for name, spec := range map[string]v1alpha1.HoldSpec{
-		"expired":        {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
-		"futile":         {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
-		"futile-expired": {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
-		"active":         {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
-		"other-creator":  {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"expired":       {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
+		"futile-move":   {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
+		"old-futile":    {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
+		"active":        {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"other-creator": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
 	} {
 		b.fakeHoldStore.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.sweepHolds(t.Context())
 	b.step()
-	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/expired"] != nil || b.fakeHoldStore.holds["ns/futile-expired"] != nil {
-		t.Errorf("Holds %v, want futile, active and other-creator", b.fakeHoldStore.holds)
+	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/expired"] != nil || b.fakeHoldStore.holds["ns/old-futile"] != nil {
+		t.Errorf("Holds %v, want futile-move, active and other-creator", b.fakeHoldStore.holds)
 	}
 }
 
@@ -232,11 +231,11 @@ func TestHoldWithoutRecords(t *testing.T) {
 	other.sweepHolds(t.Context())
 	other.step()
 	if other.hold() == nil {
-		t.Fatal("the Hold was deleted before its end")
+		t.Fatal("the Hold was deleted before its end, want it unchanged")
 	}
 	other.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	other.step()
 	if other.hold() != nil {
-		t.Error("the Hold exists after the taint was removed")
+		t.Error("the Hold exists after the taint was removed, want it deleted")
 	}
 }

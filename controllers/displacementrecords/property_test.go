@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// TestOneRecordPerDisplacement displaces pods by several actors in random order, with failing requests, lagging
-// instances and crashes. Each displaced pod must have one record, and no other pod may have one.
+// TestOneRecordPerDisplacement checks that each displaced pod has one record, and that no other pod has one. Several
+// actors displace pods in random order, with failing requests, lagging instances and crashes.
 func TestOneRecordPerDisplacement(t *testing.T) {
 	for seed := range uint64(2) {
 		h := newHarness(t, seed, 3)
@@ -32,7 +32,7 @@ func TestOneRecordPerDisplacement(t *testing.T) {
 	}
 }
 
-// randomEvent executes a random event.
+// randomEvent displaces or creates a pod, updates a cache, processes the queues of an instance or restarts one.
 func (h *harness) randomEvent() {
 	c := h.instances[h.rng.IntN(len(h.instances))]
 	switch n := h.rng.IntN(10); {
@@ -43,7 +43,7 @@ func (h *harness) randomEvent() {
 	case n == 3:
 		h.createReplica()
 	case n < 6:
-		h.syncCaches(c, h.rng.IntN(2) == 0)
+		h.syncCache(c, h.rng.IntN(2) == 0)
 	case n < 9:
 		h.processQueues(c)
 	default: // a crash; the next instance has the journal
@@ -78,7 +78,7 @@ func (h *harness) displace(p *corev1.Pod) {
 		}
 		if h.rng.IntN(4) == 0 { // an instance runs in between
 			c := h.instances[h.rng.IntN(len(h.instances))]
-			h.syncCaches(c, true)
+			h.syncCache(c, true)
 			h.processQueues(c)
 		}
 	}
@@ -103,15 +103,9 @@ func (h *harness) displaceByUpstream(p *corev1.Pod) {
 	h.causes[string(p.UID)] = cause
 }
 
-// finish processes everything in all instances and deletes all terminating pods.
+// finish processes the queues of all instances, deletes the terminating pods and processes the queues again.
 func (h *harness) finish() {
-	for range 3 {
-		for _, c := range h.instances {
-			h.syncCaches(c, true)
-			h.syncCaches(c, false)
-			h.processQueues(c)
-		}
-	}
+	h.processAllQueues()
 	list, _ := h.client.CoreV1().Pods("ns").List(h.t.Context(), metav1.ListOptions{})
 	for i := range list.Items {
 		if list.Items[i].DeletionTimestamp != nil {
@@ -119,10 +113,15 @@ func (h *harness) finish() {
 		}
 	}
 	h.createReplica()
-	for range 3 {
+	h.processAllQueues()
+}
+
+// processAllQueues updates the caches and processes the queues of all instances until nothing changes.
+func (h *harness) processAllQueues() {
+	for range 3 { // the record, its completion and the journal each depend on the previous one
 		for _, c := range h.instances {
-			h.syncCaches(c, true)
-			h.syncCaches(c, false)
+			h.syncCache(c, true)
+			h.syncCache(c, false)
 			h.processQueues(c)
 		}
 	}
@@ -130,7 +129,7 @@ func (h *harness) finish() {
 
 func (h *harness) check(seed uint64) {
 	h.t.Helper()
-	records := h.recordsOf()
+	records := h.recordsByPod()
 	for uid, cause := range h.causes {
 		if len(records[uid]) != 1 {
 			h.t.Fatalf("seed %d: pod %s has %d records, want 1", seed, uid, len(records[uid]))
@@ -151,7 +150,7 @@ func (h *harness) check(seed uint64) {
 		}
 		for _, d := range list {
 			if h.causes[d.Pod.UID] == displacement.None {
-				h.t.Errorf("seed %d: the journal has a record of pod %s", seed, d.Pod.UID)
+				h.t.Errorf("seed %d: the journal has a record of pod %s, which was not displaced, want none", seed, d.Pod.UID)
 			}
 			if d.Replacement != nil {
 				replacements[d.Pod.UID] = d.Replacement.UID
@@ -159,6 +158,6 @@ func (h *harness) check(seed uint64) {
 		}
 	}
 	if len(replacements) == 0 {
-		h.t.Errorf("seed %d: no record has a replacement", seed)
+		h.t.Errorf("seed %d: no record has a replacement, want at least one", seed)
 	}
 }

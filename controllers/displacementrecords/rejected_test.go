@@ -13,8 +13,8 @@ import (
 	ktesting "k8s.io/client-go/testing"
 )
 
-// newRejectingHarness returns one instance, one evicted pod, and an API that answers
-// every event write with the same error.
+// newRejectingHarness returns a harness with one instance and one evicted pod, whose API answers all requests with
+// the verb for events with an error. It also returns the instance and the number of these requests.
 func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *instance, *int) {
 	h := newHarness(t, 1, 1)
 	calls := 0
@@ -36,7 +36,7 @@ func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *
 		t.Fatal(err)
 	}
 	c := h.instances[0]
-	h.syncCaches(c, true)
+	h.syncCache(c, true)
 	return h, c, &calls
 }
 
@@ -61,7 +61,7 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 func TestRecordRetriesStopAtMaxAge(t *testing.T) {
 	h, c, calls := newRejectingHarness(t, "create", errors.New("connection refused"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err == nil {
-		t.Error("no retry before the maximum age")
+		t.Error("before the maximum age: no error, want one that causes a retry")
 	}
 	h.now = h.now.Add(maxRecordAge + time.Second)
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *calls != 2 || len(c.pending) > 0 {
@@ -74,11 +74,11 @@ func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil {
 		t.Fatal(err)
 	}
-	h.syncCaches(c, false)
+	h.syncCache(c, false)
 	if err := h.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p1"); err != nil {
 		t.Fatal(err)
 	}
-	h.syncCaches(c, true)
+	h.syncCache(c, true)
 	key := owner{"ns", "rs"}
 	if len(c.openRecords[key]) != 1 {
 		t.Fatalf("open records %v, want one", c.openRecords)

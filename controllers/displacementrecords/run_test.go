@@ -60,8 +60,8 @@ func TestRecordOfNodeAgent(t *testing.T) {
 	})
 }
 
-// TestRun runs the whole controller: an evicted pod gets its record and its owner a Hold. After a replacement
-// is ready on another node the record names it, and after the pressure has ended the Hold is deleted.
+// TestRun checks that an evicted pod gets a record, and its owner a Hold. The record names the replacement after
+// it is ready on another node, and the Hold is deleted after the pressure has ended.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, 1, 0)
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 		h.createReplica()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		records := h.recordsOf()[string(p.UID)]
+		records := h.recordsByPod()[string(p.UID)]
 		if len(records) != 1 {
 			t.Fatalf("%d records, want 1", len(records))
 		}

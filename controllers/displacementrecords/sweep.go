@@ -76,8 +76,8 @@ func (k *controller) onNode(old, cur *corev1.Node) {
 	}
 }
 
-// causeEnded reports whether the cause of an eviction has ended, as far as the Node object shows.
-func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
+// causeEnded reports whether the cause of an eviction at evictedAt has ended, as far as the Node object shows.
+func causeEnded(c displacement.Cause, evictedAt time.Time, n *corev1.Node) bool {
 	switch c {
 	case displacement.Taint:
 		for i := range n.Spec.Taints {
@@ -94,14 +94,14 @@ func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
 				if c.Status == corev1.ConditionTrue {
 					return false
 				}
-				reported = reported || c.LastHeartbeatTime.After(since)
+				reported = reported || c.LastHeartbeatTime.After(evictedAt)
 			}
 		}
 		return reported
 	case displacement.Shutdown:
 		for i := range n.Status.Conditions {
 			if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
-				return c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(since)
+				return c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(evictedAt)
 			}
 		}
 	}

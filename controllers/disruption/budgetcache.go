@@ -10,8 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// budgetCache caches converted budgets, so that a change of a pod does not parse
-// all selectors again.
+// budgetCache caches converted budgets. Without it, each change of a pod would parse all selectors.
 type budgetCache struct {
 	converter *conversion.Converter
 	mu        sync.Mutex
@@ -34,7 +33,7 @@ func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
 	return m
 }
 
-// retain drops all budgets that are not in the list.
+// retain removes all budgets that are not in the list.
 func (c *budgetCache) retain(existing []*policyv1.PodDisruptionBudget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

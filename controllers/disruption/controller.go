@@ -45,7 +45,7 @@ type controller struct {
 	stalePodQueue *workqueue.Queue[key] // pods with a DisruptionTarget condition
 
 	mu         sync.Mutex
-	lastEvents map[types.UID]string // last events of each budget
+	lastEvents map[types.UID]string // by UID of the budget: its last events, formatted
 }
 
 // Run updates budgets until ctx is done. It starts factory, which supplies pods, budgets and the built-in workloads.

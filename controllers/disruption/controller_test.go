@@ -49,13 +49,14 @@ func runController(t *testing.T, customScales Scales, test func(h *harness), obj
 	})
 }
 
-// wait waits for d and until the controller is idle.
+// wait sleeps for d and then waits until the controller is idle.
 func (h *harness) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// checkStatus compares a budget's status: allowed/healthy/desired/expected reason entries.
+// checkStatus checks the status of a budget. want has the form ALLOWED/HEALTHY/DESIRED/EXPECTED, followed by
+// TYPE=STATUS REASON of each condition, and by the number of entries of disruptedPods if there are any.
 func (h *harness) checkStatus(name, want string) {
 	h.t.Helper()
 	h.wait(time.Second)
@@ -72,14 +73,13 @@ func (h *harness) checkStatus(name, want string) {
 		got += fmt.Sprintf(" entries %d", len(s.DisruptedPods))
 	}
 	if s.ObservedGeneration != b.Generation && !strings.Contains(got, "SyncFailed") {
-		got += " of another generation"
+		got += fmt.Sprintf(" generation %d, want %d", s.ObservedGeneration, b.Generation)
 	}
 	if got != want {
-		h.t.Errorf("budget %s: %s, want %s", name, got, want)
+		h.t.Errorf("status of budget %s: got %s, want %s", name, got, want)
 	}
 }
 
-// checkEvent checks that an object has an event.
 func (h *harness) checkEvent(name, want string) {
 	h.t.Helper()
 	h.wait(time.Second)
@@ -139,10 +139,10 @@ func newPod(name string, owner metav1.Object, kind string) *corev1.Pod {
 
 func newDeployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-	isController, setReplicas := true, int32(1)
+	isController, rsReplicas := true, int32(1)
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "rs",
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &isController}}},
-		Spec: appsv1.ReplicaSetSpec{Replicas: &setReplicas}}
+		Spec: appsv1.ReplicaSetSpec{Replicas: &rsReplicas}}
 	return d, rs
 }
 

@@ -30,8 +30,8 @@ type scaleClient struct {
 	client    scale.ScalesGetter
 
 	mu           sync.Mutex
-	withoutScale map[schema.GroupVersionResource]bool // kinds without scale
-	since        time.Time                            // when the discovery data, including that of mapper, was reset
+	withoutScale map[schema.GroupVersionResource]bool // resources without a scale subresource
+	lastReset    time.Time                            // when the discovery data, including that of mapper, was reset
 }
 
 // discoveryTTL bounds the age of discovery data: a custom resource definition may be created or get a scale.
@@ -48,9 +48,9 @@ func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface, c clock
 	return &scaleClient{clock: c, discovery: d, mapper: mapper, client: client, withoutScale: map[schema.GroupVersionResource]bool{}}, nil
 }
 
-// Scale reads one scale.
+// Scale implements Scales.
 func (c *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
-	c.forget()
+	c.resetIfOutdated()
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {
 		return nil, &NoScaleError{Resource: o.APIVersion + " " + o.Kind}
@@ -80,16 +80,16 @@ func (c *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 	return nil, err
 }
 
-// forget removes outdated discovery data.
-func (c *scaleClient) forget() {
+// resetIfOutdated removes the discovery data if it is older than discoveryTTL.
+func (c *scaleClient) resetIfOutdated() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.clock.Since(c.since) < discoveryTTL {
+	if c.clock.Since(c.lastReset) < discoveryTTL {
 		return
 	}
 	c.mapper.Reset()
 	clear(c.withoutScale)
-	c.since = c.clock.Now()
+	c.lastReset = c.clock.Now()
 }
 
 func (c *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {

@@ -21,7 +21,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestScaleClientDiscovery covers a custom resource that is defined and changed while budgets cover its pods.
+// TestScaleClientDiscovery checks that the client finds the scale of a custom resource whose definition is created and
+// changed after the client was created.
 func TestScaleClientDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}

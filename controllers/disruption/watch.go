@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// onPod enqueues the budgets that cover a pod, or did, if a field that they read has changed.
+// onPod enqueues the budgets that cover or covered a pod, if a field that they read has changed.
 func (d *controller) onPod(old, cur *corev1.Pod) {
 	if cur != nil && conversion.DisruptionTarget(cur) != nil {
 		if _, expires := d.conditionExpiry(cur, conversion.BudgetPod(cur)); expires {

@@ -38,7 +38,6 @@ const (
 	staleCacheDelay = 20 * time.Millisecond
 )
 
-// serviceKey identifies a Service.
 type serviceKey struct{ namespace, name string }
 
 func (s serviceKey) String() string { return s.namespace + "/" + s.name }
@@ -156,6 +155,7 @@ func (e *controller) onNodeAdded(name string) {
 	}
 }
 
+// onSlice enqueues the Service of a slice that another client has created, changed or deleted.
 func (e *controller) onSlice(old, cur *discoveryv1.EndpointSlice) {
 	switch {
 	case cur == nil:

@@ -13,12 +13,12 @@
 //   - A deleted pod is not ready in the first write after its deletionTimestamp is observed.
 //   - Slices with another managed-by label, and Endpoints of a Service without selector, are not changed.
 //   - Slices are not written from a cache that does not show the last write.
-//   - Objects of upstream's controllers are taken over: the managed-by labels are upstream's, and
+//   - Objects that upstream's controllers created are maintained: the managed-by labels are upstream's, and
 //     controllers/upstreamguard lists the controllers.
 //
 // Differences from Kubernetes: one controller writes both kinds. A Service with many pods is reconciled
-// less often while its pods change (perPodDelay), so that a rollout of thousands costs a bounded share of
-// a CPU. Slices of a deleted Service are deleted here and not only by the garbage collector. Mirrored slices
+// less often while its pods change (perPodDelay), so that a rollout of thousands of pods costs a bounded
+// share of a CPU. Slices of a deleted Service are deleted here and not only by the garbage collector. Mirrored slices
 // have upstream's form: ports with the same addresses together, one slice per address family. Of more than 1,000
 // addresses with the same ports the first 1,000 are mirrored, and invalid addresses are skipped; upstream also records
 // events for both.

@@ -38,7 +38,7 @@ func TestTerminatingPodIsNotReady(t *testing.T) {
 		}
 		h.settle()
 		if _, exists := h.conditions()["p1"]; exists {
-			t.Error("p1 was deleted but is in the slices")
+			t.Error("p1 is in the slices after its deletion, want it removed")
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestNoRedundantWrites(t *testing.T) {
 			}
 		}
 		if writes != 2 {
-			t.Errorf("%d writes, want 2", writes)
+			t.Errorf("%d writes, want 2: one of the slice and one of the Endpoints", writes)
 		}
 	})
 }

@@ -25,7 +25,7 @@ type harness struct {
 	api *fake.Clientset
 }
 
-// runController runs a test. settle waits until the controller is idle.
+// runController runs a test with the controller in virtual time.
 func runController(t *testing.T, objects []runtime.Object, test func(h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func runController(t *testing.T, objects []runtime.Object, test func(h *harness)
 		created := 0
 		api.PrependReactor("create", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
 			s := a.(kubetesting.CreateAction).GetObject().(*discoveryv1.EndpointSlice)
-			created++ // as the API server does it
+			created++ // the name is generated as by an API server
 			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, created), types.UID(fmt.Sprint("slice-", created)), 1
 			return false, nil, nil
 		})
@@ -55,12 +55,14 @@ func runController(t *testing.T, objects []runtime.Object, test func(h *harness)
 	})
 }
 
+// settle waits until the controller is idle.
 func (h *harness) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// conditions returns, for each pod in the slices of web, whether it is ready, serving, terminating.
+// conditions returns, for each pod in the slices of web, which of its conditions ready, serving and terminating
+// are true.
 func (h *harness) conditions() map[string]string {
 	h.t.Helper()
 	list, err := h.api.DiscoveryV1().EndpointSlices("default").List(h.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})

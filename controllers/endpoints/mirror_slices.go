@@ -49,7 +49,6 @@ func desiredSlices(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
 	return out
 }
 
-// sortedEndpoints returns the endpoints of a set in order.
 func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 	for _, e := range set {
 		out = append(out, *e)
@@ -57,7 +56,6 @@ func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 	return sortEndpoints(out)
 }
 
-// sortEndpoints sorts endpoints in place.
 func sortEndpoints(list []discoveryv1.Endpoint) []discoveryv1.Endpoint {
 	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int {
 		targetA, targetB := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})

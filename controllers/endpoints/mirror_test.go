@@ -65,7 +65,7 @@ func TestMirroring(t *testing.T) {
 		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 		for _, s := range list.Items {
 			if s.Labels["team"] != "b" || s.Labels[discoveryv1.LabelManagedBy] != mirrorManager || len(s.Annotations) != 1 || s.Annotations["note"] != "x" || s.OwnerReferences[0].UID != "db" || s.GenerateName != "db-" {
-				t.Errorf("metadata %+v, want those of the Endpoints", s.ObjectMeta)
+				t.Errorf("metadata %+v, want that of the Endpoints", s.ObjectMeta)
 			}
 			if err := h.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
@@ -169,7 +169,8 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	}
 }
 
-// TestMirroredSliceIsAdopted checks that slices of upstream's controller, with endpoints in another order, are not changed.
+// TestMirroredSliceIsAdopted checks that slices of upstream's controller, with endpoints in another order, are not
+// changed.
 func TestMirroredSliceIsAdopted(t *testing.T) {
 	runController(t, newUserEndpoints(func(e *corev1.Endpoints) {
 		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
@@ -204,7 +205,7 @@ func TestManagersAreGuarded(t *testing.T) {
 		mirrorManager:    "endpointslice-mirroring-controller",
 	} {
 		if !strings.Contains(message, ",-"+flag) {
-			t.Errorf("manager %s is not among the upstream controllers: %s", name, message)
+			t.Errorf("manager %s is not among the upstream controllers, want flag %s in %q", name, flag, message)
 		}
 	}
 }

@@ -29,7 +29,6 @@ func (s *serviceState) record(k serviceKey, pods int, unknown map[string]bool) {
 	}
 }
 
-// forget removes a Service.
 func (s *serviceState) forget(k serviceKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

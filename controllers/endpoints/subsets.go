@@ -12,10 +12,9 @@ import (
 	"k8s.io/endpointslice/util"
 )
 
-// maxAddresses is the maximum number of addresses in Endpoints, as upstream.
+// maxAddresses is the maximum number of addresses in Endpoints, as in upstream.
 const maxAddresses = 1000
 
-// podAddress is the address of a pod.
 type podAddress struct {
 	address corev1.EndpointAddress
 	ready   bool

@@ -50,7 +50,8 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	return 0, nil
 }
 
-// podsOf returns the selected pods of a Service whose node is in the cache or not needed.
+// podsOf returns the selected pods of a Service. It omits pods on nodes that are not in the cache, unless the Service
+// publishes not-ready addresses.
 func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 	selected, err := e.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
 	if err != nil {
@@ -75,7 +76,7 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 	return out, nil
 }
 
-// slicesOf returns the managed slices of a Service.
+// slicesOf returns the managed slices of a Service that are not being deleted.
 func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
 	list, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))

@@ -118,7 +118,6 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, o *object, dep
 	return gc.removeFinalizer(ctx, o, metav1.FinalizerOrphanDependents)
 }
 
-// removeFinalizer removes a finalizer.
 func (gc *garbageCollector) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
 	m, err := gc.getLive(ctx, o)
 	if err != nil || m == nil {

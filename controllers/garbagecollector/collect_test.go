@@ -51,7 +51,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:
 			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
-				t.Errorf("%s is deleted without preconditions", a.Name)
+				t.Errorf("deletion of %s: got preconditions %+v, want a UID and a resource version", a.Name, p)
 			}
 			h.actions = append(h.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
 		case clienttesting.PatchActionImpl:
@@ -65,7 +65,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	return h
 }
 
-// checkActions reconciles an object and checks the actions: each must contain the given words, in order.
+// checkActions reconciles an object and checks its write requests: each must contain the words of its string in want.
 func (h *harness) checkActions(name string, want ...string) {
 	h.Helper()
 	h.actions = nil
@@ -85,8 +85,8 @@ func (h *harness) checkActions(name string, want ...string) {
 
 func TestSyncObject(t *testing.T) {
 	const foreground, orphan = metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents
-	old := deletingWith(newMetadata("owner"), orphan)
-	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
+	orphaning := deletingWith(newMetadata("owner"), orphan)
+	orphaning.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
 	for name, tc := range map[string]struct {
 		objects []*metav1.PartialObjectMetadata
 		object  string
@@ -102,7 +102,7 @@ func TestSyncObject(t *testing.T) {
 		"the dependent is terminating":                  {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
 		"a blocked owner":                               {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
 		"an owner that is not blocked":                  {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
-		"an owner that orphans its dependents":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
+		"an owner that orphans its dependents":          {[]*metav1.PartialObjectMetadata{orphaning, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers select the propagation policy":      {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
 		"the dependent does not exist":                  {nil, "a", nil},
 		"the owner is in another namespace":             {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
@@ -119,7 +119,7 @@ func withFinalizer(m *metav1.PartialObjectMetadata, f string) *metav1.PartialObj
 }
 
 func inOtherNamespace(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
-	m.Namespace = "elsewhere"
+	m.Namespace = "other"
 	return m
 }
 
@@ -131,7 +131,8 @@ func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
 	}
 }
 
-// TestClusterScopedDependentOfNamespacedOwner covers an owner whose namespace is unknown.
+// TestClusterScopedDependentOfNamespacedOwner checks that a cluster-scoped object with a namespaced owner is not
+// deleted, and that an event reports the reference.
 func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
 	h := newHarness(t)
 	n := newMetadata("n1", "owner")
@@ -155,7 +156,8 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestOwnerIsReadLive covers an owner that exists but is not in the cache.
+// TestOwnerIsReadLive checks that an owner that is not in the cache is read from the API server, and that an error of
+// this request deletes nothing.
 func TestOwnerIsReadLive(t *testing.T) {
 	h := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
 	h.graph.remove("owner")

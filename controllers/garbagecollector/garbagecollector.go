@@ -44,6 +44,8 @@ type garbageCollector struct {
 	queue        *workqueue.Queue[types.UID]
 	absentOwners *lru.Cache // owners that do not exist according to the API server
 	log          klog.Logger
+	// definitionsChanged has capacity 1 and signals a change of CustomResourceDefinitions.
+	definitionsChanged chan struct{}
 
 	mu       sync.Mutex
 	monitors map[schema.GroupKind]*monitor
@@ -58,7 +60,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	gc := &garbageCollector{
 		env:      env,
 		metadata: objects, discovery: client.Discovery(), events: events, graph: newGraph(), absentOwners: lru.New(absentOwnerCacheSize), reported: lru.New(absentOwnerCacheSize), log: log,
-		monitors: map[schema.GroupKind]*monitor{},
+		monitors: map[schema.GroupKind]*monitor{}, definitionsChanged: make(chan struct{}, 1),
 		shared: map[schema.GroupVersionResource]cache.SharedIndexInformer{
 			corev1.SchemeGroupVersion.WithResource("pods"):          factory.Core().V1().Pods().Informer(),
 			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
@@ -75,14 +77,14 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	return nil
 }
 
-// sync reconciles one object.
+// sync orphans the dependents of an object, waits for them, or deletes the object if its owners do not exist.
 func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAfter time.Duration, err error) {
 	o, dependents := gc.graph.get(uid)
 	switch {
 	case o == nil:
 		return 0, nil
 	case o.orphans:
-		if remaining := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); remaining > 0 {
+		if remaining := o.deletionTime.Add(orphanGracePeriod).Sub(gc.env.Now()); remaining > 0 {
 			return remaining, nil
 		}
 		return 0, gc.orphanDependents(ctx, o, dependents)

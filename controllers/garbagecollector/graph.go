@@ -22,7 +22,7 @@ type object struct {
 	deleting        bool
 	foreground      bool      // being deleted, waits for its dependents
 	orphans         bool      // being deleted, waits until its dependents are orphaned
-	since           time.Time // start of the deletion
+	deletionTime    time.Time // deletionTimestamp
 }
 
 // graph holds the observed owners and dependents.
@@ -40,7 +40,7 @@ func newGraph() *graph {
 func newObject(r schema.GroupVersionResource, k schema.GroupKind, m metav1.Object) *object {
 	o := &object{resource: r, kind: k, namespace: m.GetNamespace(), name: m.GetName(), uid: m.GetUID(), owners: m.GetOwnerReferences()}
 	if at := m.GetDeletionTimestamp(); at != nil {
-		o.deleting, o.since = true, at.Time
+		o.deleting, o.deletionTime = true, at.Time
 	}
 	o.foreground = o.deleting && slices.Contains(m.GetFinalizers(), metav1.FinalizerDeleteDependents)
 	o.orphans = o.deleting && slices.Contains(m.GetFinalizers(), metav1.FinalizerOrphanDependents)
@@ -114,7 +114,7 @@ func (g *graph) dependentsOf(uid types.UID) []types.UID {
 	return out
 }
 
-// get returns an object and its dependents, or nil.
+// get returns an object and its dependents. It returns nil if the object is not in the graph.
 func (g *graph) get(uid types.UID) (*object, []*object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

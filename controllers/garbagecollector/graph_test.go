@@ -24,7 +24,7 @@ func newMetadata(name string, owners ...string) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// deletingWith returns an object that is being deleted and has a finalizer.
+// deletingWith sets the deletion timestamp of an object and adds a finalizer. It returns the object.
 func deletingWith(m *metav1.PartialObjectMetadata, finalizer string) *metav1.PartialObjectMetadata {
 	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
 	m.Finalizers = append(m.Finalizers, finalizer)
@@ -66,6 +66,6 @@ func TestGraphEnqueues(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	o := toObject(newMetadata("a", "!x", "y"))
 	if !o.blocks("x") || o.blocks("y") || o.blocks("z") {
-		t.Error("blocks must be true only for x")
+		t.Errorf("blocks x: %t, y: %t, z: %t, want only x", o.blocks("x"), o.blocks("y"), o.blocks("z"))
 	}
 }

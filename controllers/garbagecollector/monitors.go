@@ -21,6 +21,13 @@ import (
 // discoveryInterval is the interval between two discoveries of resources.
 const discoveryInterval = 30 * time.Second
 
+// definitionDelay is the time between a change of a CustomResourceDefinition and the discovery of its resource. The API
+// server serves the resource within it, and the changes of several definitions cause one discovery.
+const definitionDelay = time.Second
+
+// definitions is the resource whose objects define other resources.
+var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+
 // listTimeout bounds the wait for the first list of a resource, which may be forbidden.
 const listTimeout = 30 * time.Second
 
@@ -72,12 +79,27 @@ func trimMetadata(obj any) (any, error) {
 	return out, nil
 }
 
-// rediscover starts and stops monitors periodically until ctx is done, since resources may be served later.
+// rediscover starts and stops monitors periodically and after changes of definitions until ctx is done, since resources
+// may be served later.
 func (gc *garbageCollector) rediscover(ctx context.Context) {
-	for runner.Sleep(ctx, gc.env, discoveryInterval) {
+	for gc.waitForDiscovery(ctx) {
 		if err := gc.syncMonitors(ctx); err != nil {
 			gc.log.Error(err, "Discovering resources failed; retrying")
 		}
+	}
+}
+
+// waitForDiscovery waits until resources must be discovered again. It returns false if ctx is done before.
+func (gc *garbageCollector) waitForDiscovery(ctx context.Context) bool {
+	timer := gc.env.NewTimer(discoveryInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return true
+	case <-gc.definitionsChanged:
+		return runner.Sleep(ctx, gc.env, definitionDelay)
 	}
 }
 
@@ -87,7 +109,7 @@ type monitor struct {
 	informer     cache.SharedIndexInformer
 	synced       cache.InformerSynced
 	stop         func()
-	staleRemoved bool // objects that were deleted while it was not watched are removed from the graph
+	staleRemoved bool // whether the objects that were deleted while it was not watched have been removed from the graph
 }
 
 // syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are not
@@ -196,7 +218,16 @@ func (gc *garbageCollector) newlySynced() (out []*monitor) {
 
 // handler updates the graph until ctx is done.
 func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) cache.ResourceEventHandler {
+	changed := func() {
+		if res.GroupResource() == definitions {
+			select {
+			case gc.definitionsChanged <- struct{}{}:
+			default:
+			}
+		}
+	}
 	upsert := func(obj any) {
+		changed()
 		if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
 			gc.enqueue(gc.graph.upsert(newObject(res.GroupVersionResource, res.kind, m)))
 		}
@@ -205,6 +236,7 @@ func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) 
 		AddFunc:    upsert,
 		UpdateFunc: func(_, obj any) { upsert(obj) },
 		DeleteFunc: func(obj any) {
+			changed()
 			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = tombstone.Obj
 			}
@@ -221,7 +253,6 @@ func (gc *garbageCollector) enqueue(uids []types.UID) {
 	}
 }
 
-// resourceFor returns the resource of a kind.
 func (gc *garbageCollector) resourceFor(gk schema.GroupKind) (monitoredResource, bool) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()

@@ -52,12 +52,13 @@ func (d *fakeDiscovery) ServerResourcesForGroupVersionWithContext(ctx context.Co
 	return d.FakeDiscovery.ServerResourcesForGroupVersionWithContext(ctx, version)
 }
 
+// runMonitors runs a test with two gadgets, a discovery client that serves their version v1, and running monitors.
 func runMonitors(t *testing.T, test func(h *monitorHarness)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
-		h.discovery, h.monitors = h.api, map[schema.GroupKind]*monitor{}
-		go h.queue.Run(ctx, 0) // until ctx is done
+		h.discovery, h.monitors, h.definitionsChanged = h.api, map[schema.GroupKind]*monitor{}, make(chan struct{}, 1)
+		go h.queue.Run(ctx, 0) // without workers: it only stops the queue when ctx is done
 		h.setVersions("v1")
 		h.createGadget("v1", "retained")
 		h.createGadget("v1", "removed")
@@ -67,14 +68,16 @@ func runMonitors(t *testing.T, test func(h *monitorHarness)) {
 		go h.rediscover(ctx)
 		test(h)
 		cancel()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // until the informers stop
 	})
 }
 
 // setVersions sets the served versions of gadgets, the preferred one first.
 func (h *monitorHarness) setVersions(versions ...string) {
 	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
-		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
+		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}},
+		{GroupVersion: definitions.Group + "/v1", APIResources: []metav1.APIResource{
+			{Name: definitions.Resource, Kind: "CustomResourceDefinition", Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
 	for _, v := range versions {
 		lists = append(lists, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
 			{Name: "gadgets", Kind: gadgets.Kind, Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}})
@@ -84,7 +87,6 @@ func (h *monitorHarness) setVersions(versions ...string) {
 	h.api.Resources = lists
 }
 
-// createGadget creates a gadget in a version.
 func (h *monitorHarness) createGadget(version, name string) {
 	h.Helper()
 	m := newMetadata(name)
@@ -94,7 +96,7 @@ func (h *monitorHarness) createGadget(version, name string) {
 	}
 }
 
-// checkObjects checks the gadgets in the graph, as version/name.
+// checkObjects waits for the next discovery and checks the gadgets in the graph, as VERSION/NAME.
 func (h *monitorHarness) checkObjects(want ...string) {
 	h.Helper()
 	time.Sleep(discoveryInterval + time.Second)
@@ -128,7 +130,7 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 		h.setVersions()
 		h.checkObjects("v1/removed", "v1/retained")
 		if _, exists := h.resourceFor(gadgets); exists {
-			t.Error("a monitor exists for a kind that is not served")
+			t.Error("a monitor exists for a kind that is not served, want none")
 		}
 		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
 		if err := h.client.Tracker().Delete(v1, "ns", "removed"); err != nil {
@@ -140,7 +142,7 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 		h.setVersions("v1")
 		h.checkObjects("v1/new", "v1/retained")
 		if o, _ := h.graph.get(types.UID("dependent")); o == nil {
-			t.Error("a ConfigMap was removed with the gadgets")
+			t.Error("a ConfigMap was removed with the gadgets, want it unchanged")
 		}
 	})
 }
@@ -161,5 +163,33 @@ func TestMonitorRemovesStaleObjectsAfterLateList(t *testing.T) {
 		unavailable.Store(false)
 		time.Sleep(5 * time.Minute)
 		h.checkObjects("v2/retained")
+	})
+}
+
+// TestMonitorStartsAfterDefinition checks that the objects of a new CustomResourceDefinition are owners within two seconds, and that
+// the monitor ends as soon after its deletion. Otherwise the dependents of an owner that is deleted soon, with its definition, remain.
+func TestMonitorStartsAfterDefinition(t *testing.T) {
+	runMonitors(t, func(h *monitorHarness) {
+		resource := definitions.WithVersion("v1")
+		definition := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: resource.GroupVersion().String(), Kind: "CustomResourceDefinition"},
+			ObjectMeta: metav1.ObjectMeta{Name: "gadgets.example.com", UID: "definition"}}
+		for _, c := range []struct {
+			served []string
+			change func() error
+		}{
+			{nil, func() error { return h.client.Tracker().Create(resource, definition, "") }},
+			{[]string{"v1"}, func() error { return h.client.Tracker().Update(resource, definition, "") }}, // its status
+			{nil, func() error { return h.client.Tracker().Delete(resource, "", definition.Name) }},
+		} {
+			if err := c.change(); err != nil {
+				t.Fatal(err)
+			}
+			h.setVersions(c.served...) // the API server observes the same change
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if _, exists := h.resourceFor(gadgets); exists != (len(c.served) > 0) {
+				t.Errorf("with served versions %v a monitor exists: %t", c.served, exists)
+			}
+		}
 	})
 }

@@ -57,26 +57,26 @@ func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref meta
 			return true, false, nil
 		}
 	}
-	sameUID, _ := gc.graph.get(ref.UID)
-	if found := sameUID; found != nil && found.kind == res.kind && found.namespace == namespace && found.name == ref.Name {
-		return true, found.foreground, nil
+	cached, _ := gc.graph.get(ref.UID)
+	if cached != nil && cached.kind == res.kind && cached.namespace == namespace && cached.name == ref.Name {
+		return true, cached.foreground, nil
 	}
 	key := absentOwner{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
 	if _, absent := gc.absentOwners.Get(key); absent {
 		return false, false, nil
 	}
-	live, err := gc.client(res.GroupVersionResource, namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	owner, err := gc.client(res.GroupVersionResource, namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && live.UID != ref.UID:
+	case apierrors.IsNotFound(err) || err == nil && owner.UID != ref.UID:
 		gc.absentOwners.Add(key, nil)
-		if sameUID != nil {
+		if cached != nil {
 			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] does not exist in namespace %q", ref.APIVersion, ref.Kind, ref.Name, ref.UID, namespace))
 		}
 		return false, false, nil
 	case err != nil:
 		return false, false, fmt.Errorf("reading owner %s %s of %s: %w", ref.Kind, ref.Name, o.name, err)
 	}
-	return true, newObject(res.GroupVersionResource, res.kind, live).foreground, nil
+	return true, newObject(res.GroupVersionResource, res.kind, owner).foreground, nil
 }
 
 // reportInvalidReference records one event about an invalid owner reference.
@@ -92,7 +92,6 @@ func (gc *garbageCollector) reportInvalidReference(o *object, ref metav1.OwnerRe
 	gc.events.Event(involved, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", message)
 }
 
-// client returns the metadata client of a resource.
 func (gc *garbageCollector) client(r schema.GroupVersionResource, namespace string) metadata.ResourceInterface {
 	if namespace == "" {
 		return gc.metadata.Resource(r)

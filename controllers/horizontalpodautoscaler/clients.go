@@ -26,7 +26,7 @@ type Clients struct {
 	External       external_metrics.ExternalMetricsClient
 }
 
-// NewClients returns the clients of an API server. They use discovery with the first autoscaler.
+// NewClients returns the clients of an API server. They discover its kinds on first use.
 func NewClients(config *rest.Config, d discovery.DiscoveryInterface) (Clients, error) {
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(discoverycache.NewMemCacheClient(d))
 	scales, err := scale.NewForConfig(rest.CopyConfig(config), mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))

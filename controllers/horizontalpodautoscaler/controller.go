@@ -84,7 +84,6 @@ func (c *controller) onAutoscaler(old, cur *autoscalingv2.HorizontalPodAutoscale
 	}
 }
 
-// sync reconciles one autoscaler.
 func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	h, err := c.autoscalers.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
@@ -102,7 +101,6 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	return syncPeriod, nil
 }
 
-// stateOf returns the state of an autoscaler.
 func (c *controller) stateOf(key types.NamespacedName, uid types.UID) *autoscalerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,8 +119,8 @@ func (c *controller) forget(key types.NamespacedName) {
 	delete(c.states, key)
 }
 
-// recordSelector records the selector of an autoscaler's target. It returns the autoscalers
-// in the namespace that select one of its pods, sorted, if there are others.
+// recordSelector records the selector of an autoscaler's target. If several autoscalers in the namespace select one of
+// its pods, it returns them, sorted.
 func (c *controller) recordSelector(key types.NamespacedName, s *autoscalerState, selector labels.Selector, pods []labels.Set) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,15 +38,15 @@ import (
 // env is a Deployment with pods that use a part of their CPU request.
 type env struct {
 	*workloadtest.Env
-	replicas, milli atomic.Int32 // CPU usage of each pod, of a request of 100; negative: no metrics
-	failUpdate      atomic.Bool
-	custom          custom_metrics.CustomMetricsClient     // nil: no such API
-	external        external_metrics.ExternalMetricsClient // nil: no such API
-	mapper          *countingMapper                        // nil: a static one
-	versions        *countingVersions                      // of custom.metrics.k8s.io; may be nil
+	replicas   atomic.Int32
+	cpuUsage   atomic.Int32                           // of each pod, in millicores; it requests 100; negative: no metrics
+	failUpdate atomic.Bool                            // updates of the scale fail
+	custom     custom_metrics.CustomMetricsClient     // nil: no such API
+	external   external_metrics.ExternalMetricsClient // nil: no such API
+	mapper     *countingMapper                        // nil: a static one
+	versions   *countingVersions                      // of custom.metrics.k8s.io; may be nil
 }
 
-// run starts the controller.
 func run(t *testing.T, test func(s *env)) {
 	(&env{}).run(t, test)
 }
@@ -58,7 +58,7 @@ func (s *env) run(t *testing.T, test func(s *env)) {
 	workloadtest.Run(t, controllers, func(e *workloadtest.Env) {
 		s.Env = e
 		s.replicas.Store(2)
-		s.milli.Store(50)
+		s.cpuUsage.Store(50)
 		for i := range 2 {
 			s.addPod(fmt.Sprint("p", i))
 		}
@@ -67,6 +67,7 @@ func (s *env) run(t *testing.T, test func(s *env)) {
 	})
 }
 
+// clients returns clients of a fake API in which the Deployment d has the replicas and the CPU usage of s.
 func (s *env) clients(e *workloadtest.Env) Clients {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion})
 	mapper.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
@@ -90,9 +91,9 @@ func (s *env) clients(e *workloadtest.Env) Clients {
 	metrics.AddReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		list := &metricsv1beta1.PodMetricsList{}
 		for _, p := range e.Pods() {
-			if milli := s.milli.Load(); milli >= 0 {
+			if usage := s.cpuUsage.Load(); usage >= 0 {
 				list.Items = append(list.Items, metricsv1beta1.PodMetrics{ObjectMeta: p.ObjectMeta, Timestamp: metav1.Now(), Containers: []metricsv1beta1.ContainerMetrics{
-					{Name: "c", Usage: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(milli), resource.DecimalSI)}},
+					{Name: "c", Usage: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(usage), resource.DecimalSI)}},
 				}})
 			}
 		}
@@ -145,7 +146,7 @@ func (s *env) createAutoscaler(edit func(*autoscalingv2.HorizontalPodAutoscaler)
 	}
 }
 
-// check checks replicas and conditions, as TYPE=STATUS/REASON.
+// check checks the replicas of the target and the conditions of the autoscaler h, as TYPE=STATUS/REASON. It returns h.
 func (s *env) check(replicas int32, conditions ...string) *autoscalingv2.HorizontalPodAutoscaler {
 	s.Helper()
 	h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
@@ -178,17 +179,17 @@ func TestScaleUpAndDown(t *testing.T) {
 		if m := h.Status.CurrentMetrics[0].Resource.Current; *m.AverageUtilization != 50 || m.AverageValue.String() != "50m" || *h.Status.ObservedGeneration != 3 || h.Status.DesiredReplicas != 2 {
 			s.Errorf("status %+v, want a utilization of 50 %% and generation 3", h.Status)
 		}
-		s.milli.Store(90)
+		s.cpuUsage.Store(90)
 		s.Settle(syncPeriod)
 		if h := s.check(4, succeededRescale, scalingActive, withinRange); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
 			s.Errorf("%d events, want 1; status %+v, want a scale time", s.EventCount("SuccessfulRescale"), h.Status)
 		}
-		s.milli.Store(50)
+		s.cpuUsage.Store(50)
 		s.addPod("p2")
 		s.addPod("p3")
 		s.Settle(time.Minute)
 		s.check(4, readyForNewScale, scalingActive, withinRange)
-		s.milli.Store(20)
+		s.cpuUsage.Store(20)
 		s.Settle(2 * time.Minute)
 		s.check(4, "AbleToScale=True/ScaleDownStabilized", scalingActive, withinRange)
 		s.Settle(5 * time.Minute)
@@ -200,7 +201,7 @@ func TestScaleUpAndDown(t *testing.T) {
 
 func TestLimitsWithoutMetrics(t *testing.T) {
 	run(t, func(s *env) {
-		s.milli.Store(-1)
+		s.cpuUsage.Store(-1)
 		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(3)) })
 		s.Settle(time.Second)
 		s.check(3, succeededRescale)
@@ -244,7 +245,7 @@ func TestFailuresAreReported(t *testing.T) {
 		}, "container x not present in metrics for pod ns/p0"},
 	} {
 		run(t, func(s *env) {
-			s.milli.Store(100)
+			s.cpuUsage.Store(100)
 			s.createAutoscaler(c.edit)
 			s.Settle(time.Second)
 			h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
@@ -259,10 +260,10 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// TestFailedUpdateIsRetried checks that scaling a target is retried.
+// TestFailedUpdateIsRetried checks that a failed update of a target's scale is retried.
 func TestFailedUpdateIsRetried(t *testing.T) {
 	run(t, func(s *env) {
-		s.milli.Store(100)
+		s.cpuUsage.Store(100)
 		s.failUpdate.Store(true)
 		s.createAutoscaler(nil)
 		s.Settle(time.Second)
@@ -275,12 +276,12 @@ func TestFailedUpdateIsRetried(t *testing.T) {
 	})
 }
 
-// TestAutoscalersOfSamePodsDoNothing checks that autoscalers that select the same pods do not scale.
-func TestAutoscalersOfSamePodsDoNothing(t *testing.T) {
+// TestAutoscalersOfSamePodsDoNotScale checks that autoscalers that select the same pods do not scale.
+func TestAutoscalersOfSamePodsDoNotScale(t *testing.T) {
 	run(t, func(s *env) {
 		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
 		s.Settle(time.Second)
-		s.milli.Store(100)
+		s.cpuUsage.Store(100)
 		s.createAutoscaler(nil)
 		s.Settle(time.Second)
 		h := s.check(2, succeededGetScale, "ScalingActive=False/AmbiguousSelector")
@@ -295,8 +296,8 @@ func TestAutoscalersOfSamePodsDoNothing(t *testing.T) {
 	})
 }
 
-// TestStateOfDeletedAutoscalerIsRemoved covers an autoscaler that is deleted during its reconciliation. Its state must not
-// block other autoscalers.
+// TestStateOfDeletedAutoscalerIsRemoved checks that the state of a deleted autoscaler is removed. Its selector
+// would make those of other autoscalers ambiguous.
 func TestStateOfDeletedAutoscalerIsRemoved(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), states: map[types.NamespacedName]*autoscalerState{}}
@@ -310,31 +311,29 @@ func TestStateOfDeletedAutoscalerIsRemoved(t *testing.T) {
 	}
 }
 
-// countingMapper counts resets.
 type countingMapper struct {
 	meta.RESTMapper
 	resets atomic.Int32
 }
 
-func (r *countingMapper) Reset() { r.resets.Add(1) }
+func (m *countingMapper) Reset() { m.resets.Add(1) }
 
-// countingVersions counts invalidations.
 type countingVersions struct {
 	custom_metrics.AvailableAPIsGetter
-	count atomic.Int32
+	invalidations atomic.Int32
 }
 
-func (i *countingVersions) Invalidate() { i.count.Add(1) }
+func (v *countingVersions) Invalidate() { v.invalidations.Add(1) }
 
-// TestDiscoveryExpires checks that kinds and versions of metrics that appear later are found.
+// TestDiscoveryExpires checks that discovery data is invalidated every discoveryTTL.
 func TestDiscoveryExpires(t *testing.T) {
 	mapper, versions := &countingMapper{}, &countingVersions{}
 	s := &env{mapper: mapper, versions: versions}
 	s.run(t, func(s *env) {
-		before, invalidations := mapper.resets.Load(), versions.count.Load()
+		resets, invalidations := mapper.resets.Load(), versions.invalidations.Load()
 		s.Settle(3 * discoveryTTL)
-		if n, i := mapper.resets.Load()-before, versions.count.Load()-invalidations; n != 3 || i != 3 {
-			s.Errorf("%d resets and %d invalidations in %v, want 3", n, i, 3*discoveryTTL)
+		if n, i := mapper.resets.Load()-resets, versions.invalidations.Load()-invalidations; n != 3 || i != 3 {
+			s.Errorf("%d resets and %d invalidations in %v, want 3 of each", n, i, 3*discoveryTTL)
 		}
 	})
 }

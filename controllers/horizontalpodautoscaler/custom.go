@@ -112,7 +112,8 @@ func (m *measurement) externalMetric(s *autoscalingv2.ExternalMetricSource) (aut
 	}, nil
 }
 
-// total returns the replicas for a value that is not measured per pod.
+// total returns the replicas for a value that is not measured per pod, and its form in the status. usage is in
+// thousandths.
 func (m *measurement) total(usage int64, target *autoscalingv2.MetricTarget) (int32, autoscalingv2.MetricValueStatus, error) {
 	t := autoscaling.Total{Usage: usage}
 	current := autoscalingv2.MetricValueStatus{Value: resource.NewMilliQuantity(usage, resource.DecimalSI)}

@@ -107,8 +107,8 @@ func (r *reconciliation) readScale(ctx context.Context) (*autoscalingv1.Scale, s
 	return nil, schema.GroupResource{}, firstErr
 }
 
-// measure returns the results of all metrics and writes them to the status. The error is why no metric gives a number, or why
-// replicas must not be removed.
+// measure returns the results of all metrics and writes them to the status. The error is why the pods cannot be
+// selected, or describes the failed metrics.
 func (r *reconciliation) measure(ctx context.Context, target *autoscalingv1.Scale) ([]autoscaling.Metric, error) {
 	selector, pods, err := r.selectPods(target)
 	if err != nil {
@@ -143,7 +143,8 @@ func (r *reconciliation) measure(ctx context.Context, target *autoscalingv1.Scal
 	return out, fmt.Errorf("invalid metrics (%v invalid out of %v), first error is: %w", invalid, len(out), firstErr)
 }
 
-// selectPods returns the pods of the target. An error sets the condition ScalingActive.
+// selectPods returns the selector and the pods of the target. If the selector is missing, invalid or ambiguous, it sets
+// the condition ScalingActive to False.
 func (r *reconciliation) selectPods(target *autoscalingv1.Scale) (labels.Selector, []*corev1.Pod, error) {
 	fail := func(reason, message string, err error) (labels.Selector, []*corev1.Pod, error) {
 		r.events.Event(r.old, corev1.EventTypeWarning, reason, err.Error())

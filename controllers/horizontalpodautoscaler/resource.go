@@ -118,7 +118,7 @@ func sum(containers []metricsv1beta1.ContainerMetrics, name corev1.ResourceName)
 	return total, len(containers) > 0
 }
 
-// podOf converts a pod for engine/autoscaling. The sample of a pod that is measured by another metric is empty.
+// podOf converts a pod for engine/autoscaling. s is empty if the metric does not come from metrics.k8s.io.
 func podOf(pod *corev1.Pod, s sample, measured bool) autoscaling.Pod {
 	out := autoscaling.Pod{
 		Deleting: pod.DeletionTimestamp != nil, Failed: pod.Status.Phase == corev1.PodFailed, Pending: pod.Status.Phase == corev1.PodPending, Measured: measured,

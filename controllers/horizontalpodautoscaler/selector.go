@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// findOverlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if
-// there are no others.
+// findOverlapping returns key and the other autoscalers of its namespace that select one of the pods, sorted. It returns
+// nil if there are no others.
 func findOverlapping(states map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
 	var names []string
 	for other, s := range states {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/autoscaling"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // setCondition sets a condition. The transition time changes only with the status.
@@ -45,7 +45,7 @@ func (r *reconciliation) updateStatus(ctx context.Context) error {
 		return nil
 	}
 	_, err := r.client.AutoscalingV2().HorizontalPodAutoscalers(r.h.Namespace).UpdateStatus(ctx, r.h, metav1.UpdateOptions{})
-	return shared.IgnoreNotFound(err)
+	return apierror.IgnoreNotFound(err)
 }
 
 // autoscalerOf converts the specification for engine/autoscaling.
@@ -81,7 +81,6 @@ func rulesOf(r *autoscalingv2.HPAScalingRules, window time.Duration) autoscaling
 	return out
 }
 
-// toleranceOf returns the tolerance of an autoscaler.
 func toleranceOf(h *autoscalingv2.HorizontalPodAutoscaler) autoscaling.Tolerance {
 	out := autoscaling.Tolerance{Up: autoscaling.DefaultTolerance, Down: autoscaling.DefaultTolerance}
 	if b := h.Spec.Behavior; b != nil {

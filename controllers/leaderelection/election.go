@@ -29,7 +29,7 @@ func Default(name string) Election {
 	return Election{Namespace: metav1.NamespaceSystem, Name: name, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// Validate checks the durations.
+// Validate checks the Lease and the durations.
 func (e *Election) Validate() error {
 	if e.Namespace == "" || e.Name == "" {
 		return fmt.Errorf("leader election: Lease %q in namespace %q: name and namespace are required", e.Name, e.Namespace)

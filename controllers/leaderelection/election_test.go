@@ -58,14 +58,12 @@ func (tr *recordingTransport) send(ctx context.Context) error {
 	return nil
 }
 
-// sent returns the times of requests.
 func (tr *recordingTransport) sent() []time.Time {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return slices.Clone(tr.times)
 }
 
-// last returns the time of the last request.
 func (tr *recordingTransport) last() time.Time {
 	sent := tr.sent()
 	return sent[len(sent)-1]
@@ -115,7 +113,7 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 				go func() { workDone <- e.Run(t.Context(), api, tr.gate, tr.send) }()
 				time.Sleep(time.Minute)
 				if elapsed(tr.last()) > time.Second {
-					t.Fatal("the leader sends no requests")
+					t.Fatal("the leader sends no requests, want at least one")
 				}
 				p.active.Store(true)
 				tr.hang(hangs)
@@ -143,20 +141,20 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
 		if g.isOpen() {
-			t.Error("open before a renewal")
+			t.Error("the gate is open before a renewal, want it closed")
 		}
 		g.recordRenewal(time.Now())
 		if !g.isOpen() {
-			t.Error("not open after a renewal")
+			t.Error("the gate is closed after a renewal, want it open")
 		}
 		g.timer.Stop()
 		time.Sleep(10 * time.Second)
 		if g.isOpen() {
-			t.Error("open after the renew deadline")
+			t.Error("the gate is open after the renew deadline, want it closed")
 		}
 		g.recordRenewal(time.Now())
 		if g.isOpen() {
-			t.Error("open after a renewal of a closed gate")
+			t.Error("the gate is open after a renewal of a closed gate, want it closed")
 		}
 	})
 }
@@ -172,12 +170,12 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if g.lost.Err() == nil {
-			t.Error("open 10 s after the renewal was sent")
+			t.Error("the gate is open 10 s after the renewal was sent, want it closed")
 		}
 		expired := NewGate(10 * time.Second)
 		expired.recordRenewal(sent)
 		if expired.isOpen() {
-			t.Error("opened by a renewal sent 10 s ago")
+			t.Error("the gate is open after a renewal that was sent 10 s ago, want it closed")
 		}
 	})
 }
@@ -206,7 +204,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		go func() { secondDone <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) > 0 {
-			t.Fatal("both instances are leaders")
+			t.Fatal("both instances are leaders, want one")
 		}
 		p.active.Store(true)
 		_ = <-firstDone
@@ -225,17 +223,17 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 	})
 }
 
-func TestValidateDurations(t *testing.T) {
+func TestValidate(t *testing.T) {
 	for name, change := range map[string]func(e *Election){
-		"duration": func(e *Election) { e.LeaseDuration = e.RenewDeadline },
-		"deadline": func(e *Election) { e.RenewDeadline = e.RetryPeriod },
-		"period":   func(e *Election) { e.RetryPeriod = 0 },
-		"name":     func(e *Election) { e.Name = "" },
+		"lease duration": func(e *Election) { e.LeaseDuration = e.RenewDeadline },
+		"renew deadline": func(e *Election) { e.RenewDeadline = e.RetryPeriod },
+		"retry period":   func(e *Election) { e.RetryPeriod = 0 },
+		"name":           func(e *Election) { e.Name = "" },
 	} {
 		e := Default("berth-controller")
 		change(&e)
 		if e.Validate() == nil {
-			t.Errorf("%s: Validate accepts %+v", name, e)
+			t.Errorf("invalid %s: Validate accepts %+v, want an error", name, e)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 // ErrLost reports that the Lease was lost. Another instance may lead now; this one sends no requests any more.
 var ErrLost = errors.New("leader election lost: the Lease was not renewed in time")
 
-// errNotHeld is the error of requests that are not sent.
 var errNotHeld = errors.New("request not sent: the Lease is not held")
 
 // Gate lets requests pass while a Lease is held. Create it with NewGate.

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
 )
 
-// newClient authenticates the token "good" and authorizes all users to get /metrics.
+// newClient returns a client that authenticates the token "good" and authorizes all users to get /metrics.
 func newClient(base kubernetes.Interface) kubernetes.Interface {
 	return reviewtest.Reviews{Tokens: []string{"good"}, Allow: func(_, path string) bool { return path == "/metrics" }}.Client(base)
 }
@@ -86,11 +86,11 @@ func TestListenOrAnyPort(t *testing.T) {
 	}
 	defer func() { _ = second.Close() }()
 	if _, err := ListenOrAnyPort("no port"); err == nil {
-		t.Error("ListenOrAnyPort accepts an address without a port")
+		t.Error("ListenOrAnyPort accepts an address without a port, want an error")
 	}
 }
 
-// TestRestClientMetrics checks that client-go counts requests once a counter is registered.
+// TestRestClientMetrics checks that NewMux exposes the number of requests of client-go.
 func TestRestClientMetrics(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -11,15 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+
+	"github.com/berthproject/berth/internal/apierror"
 )
 
-// remainingContent is the content that one pass could not delete from a namespace.
+// remainingContent is the content that one pass could not delete from a namespace, and the errors of the pass.
 type remainingContent struct {
 	discovery  []error
-	parsing    []error
+	parsing    []error // of group versions
 	deletion   []error
-	remaining  map[schema.GroupVersionResource]int
-	finalizers map[string]int // finalizer to number of objects
+	remaining  map[schema.GroupVersionResource]int // number of objects
+	finalizers map[string]int                      // finalizer to number of objects
 }
 
 // err joins all errors. Remaining objects are not an error.
@@ -124,12 +126,12 @@ func (e *controller) deleteObjects(ctx context.Context, client metadata.Resource
 	if d.collection {
 		err := client.DeleteCollection(ctx, opts, metav1.ListOptions{})
 		if !apierrors.IsMethodNotSupported(err) {
-			return ignoreNotFound(err)
+			return apierror.IgnoreNotFound(err)
 		}
 	}
 	var errs []error
 	for i := range objects {
-		if err := ignoreNotFound(client.Delete(ctx, objects[i].Name, opts)); err != nil {
+		if err := apierror.IgnoreNotFound(client.Delete(ctx, objects[i].Name, opts)); err != nil {
 			errs = append(errs, err)
 		}
 	}

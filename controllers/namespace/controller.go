@@ -19,6 +19,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -86,7 +87,7 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 	}
 	content := e.deleteAllContent(ctx, name)
 	if err := e.updateStatus(ctx, cached, content); err != nil {
-		return 0, ignoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	if err := content.err(); err != nil {
 		return 0, fmt.Errorf("namespace %s: %w", name, err)
@@ -97,7 +98,7 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 	if remaining := cached.DeletionTimestamp.Add(e.finalizeDelay).Sub(e.now()); remaining > 0 {
 		return remaining, nil
 	}
-	return 0, ignoreNotFound(e.finalize(ctx, name))
+	return 0, apierror.IgnoreNotFound(e.finalize(ctx, name))
 }
 
 // finalize removes the finalizer from the latest version of the namespace.
@@ -108,13 +109,5 @@ func (e *controller) finalize(ctx context.Context, name string) error {
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	_, err = e.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
-	return err
-}
-
-// ignoreNotFound drops NotFound errors.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
 	return err
 }

@@ -108,7 +108,7 @@ func (h *harness) condition(t *testing.T, kind corev1.NamespaceConditionType) co
 			return c
 		}
 	}
-	t.Fatalf("no condition %s in %v", kind, ns.Status.Conditions)
+	t.Fatalf("got conditions %v, want %s", ns.Status.Conditions, kind)
 	return corev1.NamespaceCondition{}
 }
 
@@ -125,14 +125,14 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, h.finalized, defaultFinalizeDelay)
 	}
 	if h.exists(t, "pods", "p") || h.exists(t, "configmaps", "c") {
-		t.Error("content remains")
+		t.Error("the pod or the ConfigMap exists after the first pass, want neither")
 	}
 	h.now = deletionTime.Add(defaultFinalizeDelay)
 	if requeueAfter, err = h.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || h.finalized != 1 {
 		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, h.finalized)
 	}
 	if got := h.condition(t, corev1.NamespaceContentRemaining); got.Status != corev1.ConditionFalse {
-		t.Errorf("condition %v, want False", got)
+		t.Errorf("condition %v, want status False", got)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestPodsAreDeletedFirst(t *testing.T) {
 		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, h.finalized)
 	}
 	if !h.exists(t, "configmaps", "c") {
-		t.Error("the config map was deleted before the pod")
+		t.Error("the ConfigMap was deleted before the pod, want the pod first")
 	}
 	if got, want := h.condition(t, corev1.NamespaceContentRemaining).Message, "Some resources are remaining: pods. has 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
@@ -187,8 +187,9 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 	}
 }
 
-// TestRunStopsWithContext checks that Run returns only after its requests, since another instance may start then.
-func TestRunStopsWithContext(t *testing.T) {
+// TestRunWaitsForRequests checks that Run does not return while a request is in flight, since another instance may start
+// then.
+func TestRunWaitsForRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, object("Pod", "p"))
 		release, done := make(chan bool), make(chan error, 1)
@@ -202,7 +203,7 @@ func TestRunStopsWithContext(t *testing.T) {
 		cancel()
 		time.Sleep(time.Second)
 		if len(done) > 0 {
-			t.Error("Run returned with a request in flight")
+			t.Error("Run returned while a request was in flight, want it to wait")
 		}
 		close(release)
 		if err := <-done; err != nil {
@@ -227,6 +228,6 @@ func TestActiveNamespacesAreIgnored(t *testing.T) {
 		t.Errorf("requeue after %v, error %v, want neither", requeueAfter, err)
 	}
 	if !h.exists(t, "configmaps", "c") {
-		t.Error("content of an active namespace was deleted")
+		t.Error("the ConfigMap of an active namespace was deleted, want it unchanged")
 	}
 }

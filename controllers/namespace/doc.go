@@ -1,6 +1,6 @@
 // Package namespace deletes the content of terminating namespaces and then removes their finalizer.
 //
-//	deletionTimestamp set ─▶ delete pods ─▶ no pods left ─▶ delete all else ─▶ nothing left ─▶ finalize
+//	deletionTimestamp set ─▶ delete pods ─▶ no pods remain ─▶ delete all other objects ─▶ nothing remains ─▶ finalize
 //	                            ▲  └── pods or finalizers remain: report them in conditions, retry
 //
 // All namespaced resources that discovery returns are deleted. Pods are deleted first, so that

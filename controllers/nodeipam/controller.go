@@ -31,7 +31,7 @@ import (
 const (
 	// workers is the number of concurrent writes.
 	workers = 30
-	// exhaustedDelay is the time until a node for which no range was free is tried again.
+	// exhaustedDelay is the time until the allocation for a node is retried if no range was free.
 	exhaustedDelay = 10 * time.Second
 	// component is the upstream source of the events.
 	component = "cidrAllocator"

@@ -27,6 +27,7 @@ type env struct {
 	start, stop func()
 }
 
+// run runs a test with the controller in virtual time.
 func run(t *testing.T, test func(e *env), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +87,6 @@ func (e *env) deleteNode(name string) {
 	e.settle()
 }
 
-// check checks the ranges of nodes.
 func (e *env) check(want map[string]string) {
 	e.Helper()
 	for name, cidr := range want {
@@ -100,7 +100,6 @@ func (e *env) check(want map[string]string) {
 	}
 }
 
-// countEvents counts the events with a reason about a node.
 func (e *env) countEvents(node, reason string) (count int) {
 	e.Helper()
 	list, err := e.CoreV1().Events("").List(e.Context(), metav1.ListOptions{})
@@ -144,7 +143,7 @@ func TestRangeOfPods(t *testing.T) {
 		e.createNodes("c")
 		e.check(map[string]string{"b": "198.18.3.0/24", "c": ""})
 		if n := e.countEvents("c", "CIDRNotAvailable"); n == 0 {
-			t.Error("no event CIDRNotAvailable")
+			t.Error("node c has no event CIDRNotAvailable, want at least one")
 		}
 		if err := e.CoreV1().Pods("ns").Delete(t.Context(), "running", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -155,7 +154,8 @@ func TestRangeOfPods(t *testing.T) {
 	}, newNode("x", "198.18.0.0/24"), newPod("running", "deleted", "198.18.1.7", corev1.PodRunning), newPod("succeeded", "deleted", "198.18.2.7", corev1.PodSucceeded), newPod("failed", "deleted", "198.18.3.7", corev1.PodFailed))
 }
 
-// TestRecreatedNodeGetsItsRange checks that a node that is created again gets its old range, although its pods have addresses in it.
+// TestRecreatedNodeGetsItsRange checks that a node that is created again gets its old range, although its pods have
+// addresses in it.
 func TestRecreatedNodeGetsItsRange(t *testing.T) {
 	run(t, func(e *env) {
 		e.createNodes("a", "b")

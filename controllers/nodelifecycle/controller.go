@@ -32,7 +32,7 @@ const (
 	component = "node-controller"
 )
 
-// controller carries out the effects of the machine.
+// controller executes the effects of the machine.
 type controller struct {
 	env       runner.Environment
 	client    kubernetes.Interface
@@ -66,7 +66,7 @@ const byNode = "nodelifecycle-node"
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	leaseFactory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
 	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), leaseFactory.Coordination().V1().Leases()
-	nodeCounts, err := newMetrics(registerer)
+	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	h := &controller{
 		env: env, client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
-		stepper: workqueue.NewStepper[nodelifecycle.Event](env), metrics: nodeCounts, log: log, pending: map[writeKey]nodelifecycle.Effect{},
+		stepper: workqueue.NewStepper[nodelifecycle.Event](env), metrics: metrics, log: log, pending: map[writeKey]nodelifecycle.Effect{},
 	}
 	h.nodeQueue = workqueue.New("node_lifecycle_controller", "Writing the node", log, h.write)
 	h.podQueue = workqueue.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)

@@ -122,8 +122,8 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 		if got := nodeState(ctx, t, api, "a"); got != "Unknown unreachable:NoExecute unreachable:NoSchedule" {
 			t.Errorf("state %q 55 s after the last heartbeat, want Unknown and unreachable taints", got)
 		}
-		if podReady(ctx, t, api, "p") || !podReady(ctx, t, api, "q") {
-			t.Error("only the pod of the unresponsive node must not be ready")
+		if p, q := podReady(ctx, t, api, "p"), podReady(ctx, t, api, "q"); p || !q {
+			t.Errorf("pod p on the unresponsive node is ready: %t, pod q: %t, want false and true", p, q)
 		}
 		time.Sleep(5 * time.Minute)
 		n, err := api.CoreV1().Nodes().Get(ctx, "a", metav1.GetOptions{})
@@ -175,7 +175,7 @@ func TestNodeEvents(t *testing.T) {
 	})
 }
 
-func TestNoTaintsInFullDisruption(t *testing.T) {
+func TestNoExecuteTaintsAreNotAddedInFullDisruption(t *testing.T) {
 	runController(t, []string{"a", "b", "c"}, func(ctx context.Context, api kubernetes.Interface) {
 		for range 4 {
 			time.Sleep(time.Minute)
@@ -202,7 +202,7 @@ func TestOtherTaintsAreUnchanged(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := nodeState(ctx, t, api, "b"); got != "True node.cloudprovider.kubernetes.io/uninitialized:NoSchedule unschedulable:NoSchedule" {
-			t.Errorf("state of b: %q, want both NoSchedule taints", got)
+			t.Errorf("state of b: %q, want the taints uninitialized and unschedulable, without not-ready", got)
 		}
 	})
 }

@@ -67,7 +67,8 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// observeStep records the zones. due is the time for which the machine requested the step.
+// observeStep records the zones and, if the step was due, its duration. due is the time for which the machine requested
+// the step, or zero.
 func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, duration time.Duration) {
 	if !due.IsZero() && !due.After(start) {
 		c.updateAllDuration.Observe(duration.Seconds())

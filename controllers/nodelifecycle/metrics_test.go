@@ -67,10 +67,10 @@ func TestReplacedTaintIsNotCounted(t *testing.T) {
 	noExecute := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
 	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: noExecute}}}
 	if !addsNoExecute(&r) {
-		t.Error("a new taint is not counted")
+		t.Error("a new taint is not counted, want it counted")
 	}
 	r.Remove = []model.Taint{{Key: nodelifecycle.TaintNotReady, Effect: model.NoExecute}}
 	if addsNoExecute(&r) {
-		t.Error("a replaced taint is counted")
+		t.Error("a replaced taint is counted, want only new ones counted")
 	}
 }

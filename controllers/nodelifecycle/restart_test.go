@@ -37,19 +37,19 @@ func (c *recordingDisplacer) Displace(_ context.Context, x executor.Displacement
 
 // newStaleCluster returns a cluster as of an hour ago: node a was unresponsive and tainted, all Leases are old.
 func newStaleCluster(t *testing.T) *fake.Clientset {
-	old := metav1.NewTime(time.Now().Add(-time.Hour))
+	hourAgo := metav1.NewTime(time.Now().Add(-time.Hour))
 	a := newNode("a")
 	a.Status.Conditions[0].Status = corev1.ConditionUnknown
 	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule} {
-		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &old})
+		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &hourAgo})
 	}
 	p, seconds := newReadyPod("p", "a"), int64(300)
-	p.CreationTimestamp = old
+	p.CreationTimestamp = hourAgo
 	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	api := fake.NewClientset(a, newNode("b"), newNode("c"), p, newReadyPod("q", "b"))
 	for _, name := range []string{"a", "b", "c"} {
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease}}
-		at := metav1.NewMicroTime(old.Time)
+		at := metav1.NewMicroTime(hourAgo.Time)
 		l.Spec.RenewTime = &at
 		if err := api.Tracker().Add(l); err != nil {
 			t.Fatal(err)
@@ -71,8 +71,8 @@ func restartNode(ctx context.Context, t *testing.T, api kubernetes.Interface, na
 	}
 }
 
-// TestNoEvictionsAfterRestart runs both controllers over a cluster that was suspended; its agents
-// return while the controllers already run.
+// TestNoEvictionsAfterRestart checks that no pod is evicted from a cluster that was suspended, if its agents start after
+// the controllers.
 func TestNoEvictionsAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			restartNode(ctx, t, api, name)
 		}
-		time.Sleep(45 * time.Second) // no heartbeat is due before
+		time.Sleep(45 * time.Second) // less than the grace period
 		if len(displacer.pods) != 0 {
 			t.Errorf("evicted pods %v, want none", displacer.pods)
 		}

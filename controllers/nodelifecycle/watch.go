@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// podReadyGrace is how long a pod may report Ready on a node that is not ready, when it becomes Ready: an agent that
-// restarts reports its pods and its node at about the same time.
+// podReadyGrace is the delay before a pod that becomes Ready on a node that is not ready is marked not ready: an agent
+// that restarts reports its pods and its node at about the same time.
 const podReadyGrace = time.Second
 
 // watch passes nodes and Leases to the machine and enqueues pods.
@@ -66,7 +66,6 @@ func (h *controller) recordNode(n *corev1.Node, reason, format string) {
 		"Node %s event: "+format, n.Name, n.Name)
 }
 
-// podsOnNode returns the pods of a node.
 func (h *controller) podsOnNode(node string) (out []*corev1.Pod) {
 	list, err := h.pods.ByIndex(byNode, node)
 	if err != nil {

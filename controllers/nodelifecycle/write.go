@@ -14,6 +14,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodelifecycle"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // write executes an effect and reports the outcome to the machine.
@@ -59,13 +60,13 @@ func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkU
 	if l, err := h.leases.Get(effect.Node); renewed.IsZero() && err == nil && l.Spec.RenewTime != nil {
 		renewed = l.Spec.RenewTime.Time
 	}
-	live, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
+	current, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("reading the Lease: %w", err)
-	case live.Spec.RenewTime != nil && live.Spec.RenewTime.After(renewed):
-		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: live.Spec.RenewTime.Time})
+	case current.Spec.RenewTime != nil && current.Spec.RenewTime.After(renewed):
+		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: current.Spec.RenewTime.Time})
 		return errLeaseRenewed
 	}
 	var conditions []map[string]any
@@ -147,7 +148,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	}
 	n, err := h.nodes.Get(p.Spec.NodeName)
 	if err != nil || nodeReady(n) {
-		return 0, ignoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID},
@@ -162,16 +163,8 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 		return 0, nil // another pod of the same name, which is handled separately
 	}
 	if err != nil {
-		return 0, ignoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	h.events.Event(p, corev1.EventTypeWarning, "NodeNotReady", "Node is not ready")
 	return 0, nil
-}
-
-// ignoreNotFound drops NotFound errors.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// TestRenewedNodeIsNotMarkedUnknown covers a renewal that is in the cache but not in the machine yet.
+// TestRenewedNodeIsNotMarkedUnknown checks that a node is not marked if the API server has a later renewal of its Lease
+// than the machine.
 func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 	renewed := time.Now().Add(-time.Minute)
 	for name, tc := range map[string]struct {

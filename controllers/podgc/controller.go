@@ -51,11 +51,11 @@ type controller struct {
 // registerer, which may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
-	podMetrics, err := newMetrics(registerer)
+	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	c := &controller{env: env, client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: podMetrics, log: log}
+	c := &controller{env: env, client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: metrics, log: log}
 	synced := []cache.InformerSynced{pods.Informer().HasSynced, nodes.Informer().HasSynced}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 }
 
-// collect removes the pods that are due and waits until this is done.
+// collect removes the pods that are due and waits for the removals.
 func (c *controller) collect(ctx context.Context, collector *podgc.Collector) error {
 	pods, err := c.pods.List(labels.Everything())
 	if err != nil {

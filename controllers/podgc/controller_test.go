@@ -24,16 +24,17 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer deletes pods and records the causes.
+// fakeDisplacer deletes pods. It records the name, phase and grace period of each, and whether its cause and rule are
+// those of a pod of a deleted node.
 type fakeDisplacer struct {
-	client  kubernetes.Interface
-	mu      sync.Mutex
-	deleted []string
+	client    kubernetes.Interface
+	mu        sync.Mutex
+	displaced []string
 }
 
 func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
 	d.mu.Lock()
-	d.deleted = append(d.deleted, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node deleted not seen since ")))
+	d.displaced = append(d.displaced, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node deleted not seen since ")))
 	d.mu.Unlock()
 	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
@@ -99,8 +100,8 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		if got := remainingPods(); got != "old running unreachable" {
 			t.Errorf("pods %q after a minute, want old running unreachable", got)
 		}
-		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.deleted, want) {
-			t.Errorf("displaced %q, want %q", d.deleted, want)
+		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.displaced, want) {
+			t.Errorf("displaced %q, want %q", d.displaced, want)
 		}
 		cancel()
 		wg.Wait()

@@ -21,7 +21,6 @@ func newMetrics(registerer prometheus.Registerer) (*podGCMetrics, error) {
 	return c, metrics.Register(registerer, c.removals, c.errors)
 }
 
-// observe counts an attempt.
 func (c *podGCMetrics) observe(r *podgc.Removal, err error) {
 	// These are upstream's reasons, except the last one, which upstream does not have.
 	reason := [...]string{podgc.OutOfService: "out-of-service", podgc.Orphan: "orphaned", podgc.Unscheduled: "unscheduled",

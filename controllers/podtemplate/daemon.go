@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels of a DaemonSet's pods: the revision and, for older clients, the
+// Labels of a DaemonSet's pods: the revision, which a StatefulSet's pods also have, and, for older clients, the
 // template generation.
 const (
 	RevisionLabel   = appsv1.ControllerRevisionHashLabelKey
@@ -55,7 +55,7 @@ func AddDaemonTolerations(spec *corev1.PodSpec) {
 	}
 }
 
-// pinToNode replaces the required node affinity by one to the node's name.
+// pinToNode replaces the required node affinity with one for the node's name.
 func pinToNode(spec *corev1.PodSpec, node string) {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}

@@ -54,7 +54,7 @@ func withoutHash(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	return &out
 }
 
-// Hash returns a name for a template that is valid as a label value. collisions, which may be nil, changes it.
+// Hash returns a hash of a template, which is valid as a label value. collisions, which may be nil, changes the hash.
 func Hash(t *corev1.PodTemplateSpec, collisions *int32) string {
 	h := fnv.New32a()
 	data, err := json.Marshal(withoutHash(t))

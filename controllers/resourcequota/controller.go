@@ -30,7 +30,6 @@ const (
 	resync = time.Minute
 )
 
-// controller reconciles quotas.
 type controller struct {
 	env    runner.Environment
 	client kubernetes.Interface
@@ -44,8 +43,8 @@ type controller struct {
 
 // charge is the last change of a quota by another writer.
 type charge struct {
-	version string // resourceVersion of the last seen state
-	at      time.Time
+	version string    // resourceVersion of the last observed or written state
+	at      time.Time // when the change was observed
 }
 
 // Run reconciles all quotas until ctx is done. It starts factory. Run returns an error only if it cannot start.
@@ -79,7 +78,6 @@ func (c *controller) handleQuota(old, cur *corev1.ResourceQuota) {
 	delete(c.charges, types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
 }
 
-// enqueueNamespace enqueues the quotas of a namespace.
 func (c *controller) enqueueNamespace(namespace string) {
 	list, _ := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
 	for _, q := range list {
@@ -87,7 +85,7 @@ func (c *controller) enqueueNamespace(namespace string) {
 	}
 }
 
-// sync writes the usage of a quota if it differs from the status. It returns when to count again.
+// sync writes the usage of a quota if it differs from the status. It returns the delay until the next count.
 func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	q, err := c.quotas.ResourceQuotas(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
@@ -141,7 +139,8 @@ func (c *controller) write(ctx context.Context, key types.NamespacedName, q *cor
 	return nil
 }
 
-// settleDelay returns how long the usage must not be lowered: until settleTime after the last change by another writer.
+// settleDelay returns how long the usage must not be lowered: until settleTime has passed since the last change by
+// another writer.
 func (c *controller) settleDelay(key types.NamespacedName, version string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

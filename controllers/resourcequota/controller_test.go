@@ -25,7 +25,7 @@ type harness struct {
 	api *fake.Clientset
 }
 
-// run runs the controller over objects in virtual time.
+// run runs the controller over objects in virtual time. counted are the objects of the metadata API.
 func run(t *testing.T, test func(h *harness), objects []runtime.Object, counted ...runtime.Object) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

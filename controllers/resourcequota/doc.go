@@ -6,6 +6,6 @@
 // their metadata, which it starts for the resources that quotas count.
 //
 // Invariant: the usage in the status is lowered only if the quota has not been charged for one second. Until then,
-// admitted objects may be missing in the caches. kube-controller-manager lowers it immediately, so concurrent creates can
-// exceed a quota there.
+// admitted objects may be missing in the caches. kube-controller-manager lowers it immediately, so concurrent creates
+// can exceed a quota there.
 package resourcequota

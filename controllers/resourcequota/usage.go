@@ -30,7 +30,7 @@ type usage struct {
 	counts   *counts
 }
 
-// newUsage returns a usage that calls onChange with the namespaces in which usage may have become less.
+// newUsage returns a usage that calls onChange with the namespaces in which the usage may have decreased.
 func newUsage(ctx context.Context, env runner.Environment, d discovery.DiscoveryInterface, objects metadata.Interface, factory informers.SharedInformerFactory, onChange func(string)) *usage {
 	core := factory.Core().V1()
 	u := &usage{env: env, onChange: onChange, listers: map[schema.GroupResource]cache.GenericLister{}, counts: newCounts(ctx, d, objects, onChange)}

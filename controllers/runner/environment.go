@@ -5,17 +5,20 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Environment is the source of time and randomness of a controller.
+// Environment is the source of time, randomness and concurrency of a controller.
 type Environment struct {
 	clock.WithTicker
-	// NameSuffix returns the random end of an object's name.
+	// NameSuffix returns a random suffix for the name of an object.
 	NameSuffix func() string
+	// ForEach calls f with the numbers from 0 to n-1, at most limit at the same time, and waits until all calls have
+	// returned.
+	ForEach func(n, limit int, f func(i int))
 }
 
-// suffixLength is the length of a generated name's suffix, as in the API server.
+// suffixLength is the length of a generated name's suffix in characters, as in the API server.
 const suffixLength = 5
 
-// Production returns the environment of a running process: the wall clock and unpredictable names.
+// Production returns the environment of a running process: the wall clock, unpredictable names and goroutines.
 func Production() Environment {
-	return Environment{WithTicker: clock.RealClock{}, NameSuffix: func() string { return rand.String(suffixLength) }}
+	return Environment{WithTicker: clock.RealClock{}, NameSuffix: func() string { return rand.String(suffixLength) }, ForEach: ForEach}
 }

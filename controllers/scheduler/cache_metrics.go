@@ -50,7 +50,6 @@ func (m *metrics) setCaches(conversions, decisions func() (entries, bytes int)) 
 	m.conversions, m.decisions = conversions, decisions
 }
 
-// cacheSizes are the sizes of the caches.
 type cacheSizes struct {
 	caches                 scheduling.CacheUsage
 	conversions, decisions func() (entries, bytes int) // nil: unknown

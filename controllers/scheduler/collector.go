@@ -18,7 +18,7 @@ var (
 	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
 		"Number of pods that were scheduled after they were moved out of the unschedulable queue because of a timeout.", nil, nil)
 	staleWakeupsDesc = prometheus.NewDesc("berth_scheduler_stale_wakeups_total",
-		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them no longer applied at their turn.", nil, nil)
+		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them no longer applied when they were popped.", nil, nil)
 	deprecatedStaleWakeupsDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total", "Deprecated: see berth_scheduler_stale_wakeups_total.", nil, nil)
 	rejectedDesc               = prometheus.NewDesc("scheduler_unschedulable_pods",
 		"Number of unschedulable pods by plugin; a pod counts for each plugin that rejected it.", []string{"plugin", "profile"}, nil)

@@ -33,51 +33,50 @@ type decisionView struct {
 // debugPod serves the latest decisions about a pod.
 func (s *scheduler) debugPod(w http.ResponseWriter, r *http.Request) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	steps := []decisionView{}
+	decisions := []decisionView{}
 	for _, t := range s.decisions.forPod(namespace, name) {
-		steps = append(steps, t.view())
+		decisions = append(decisions, t.view())
 	}
-	if len(steps) == 0 {
+	if len(decisions) == 0 {
 		http.Error(w, fmt.Sprintf("pod %s/%s: no recent decisions; the last %d rejections and %d bindings of all pods are kept", namespace, name, decisionCacheSize, decisionCacheSize), http.StatusNotFound)
 		return
 	}
-	value := map[string]any{"namespace": namespace, "name": name, "decisions": steps}
-	reply(w, r, value, func(w io.Writer) { printDecisions(w, steps) })
+	value := map[string]any{"namespace": namespace, "name": name, "decisions": decisions}
+	reply(w, r, value, func(w io.Writer) { printDecisions(w, decisions) })
 }
 
 // view returns the printable form of a trace.
 func (t *trace) view() decisionView {
-	step := decisionView{Time: t.decided, UID: t.pod.UID}
+	v := decisionView{Time: t.decided, UID: t.pod.UID}
 	switch e := t.effect.(type) {
 	case scheduling.Bind:
-		step.Action, step.Attempt, step.Node = "bind", e.Attempt, e.Node
+		v.Action, v.Attempt, v.Node = "bind", e.Attempt, e.Node
 	case scheduling.ReportBound:
-		step.Action, step.Attempt, step.Node = "report bound", e.Attempt, e.Node
+		v.Action, v.Attempt, v.Node = "report bound", e.Attempt, e.Node
 	case scheduling.BindVolumes:
-		step.Action, step.Node = "prepare volumes", e.Node
+		v.Action, v.Node = "prepare volumes", e.Node
 	case scheduling.ReportUnschedulable:
-		step.Action, step.Attempt, step.Message = "reject", e.Attempt, explain.Message(e.Summary)
-		step.Plugins = pluginNames(e.Summary.UnschedulablePlugins)
+		v.Action, v.Attempt, v.Message = "reject", e.Attempt, explain.Message(e.Summary)
+		v.Plugins = pluginNames(e.Summary.UnschedulablePlugins)
 	case scheduling.ReportGated:
-		step.Action, step.Message, step.Plugins = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
+		v.Action, v.Message, v.Plugins = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
 	case scheduling.Preempt:
-		step.Action, step.Node, step.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
+		v.Action, v.Node, v.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
 	case scheduling.ClearNomination:
-		step.Action = "clear nomination"
+		v.Action = "clear nomination"
 	case scheduling.CallExtenders:
-		step.Action, step.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
+		v.Action, v.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
 	case scheduling.MissedWakeup:
-		step.Action, step.Node, step.Plugins = "missed wake-up", e.Node, pluginNames(e.RejectedBy)
+		v.Action, v.Node, v.Plugins = "missed wake-up", e.Node, pluginNames(e.RejectedBy)
 	case scheduling.CallPreemptionExtenders:
-		step.Action, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
+		v.Action, v.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}
 	if !t.executed.IsZero() {
-		step.Outcome, step.Reason = t.result.String(), t.reason
+		v.Outcome, v.Reason = t.result.String(), t.reason
 	}
-	return step
+	return v
 }
 
-// pluginNames returns the names of a set of plugins, in plugin order.
 func pluginNames(set decision.PluginSet) []string {
 	var out []string
 	for p := decision.NoPlugin + 1; p < decision.NumPlugins; p++ {
@@ -96,10 +95,10 @@ func podKeys(pods []*model.Pod) []string {
 	return out
 }
 
-func printDecisions(w io.Writer, steps []decisionView) {
+func printDecisions(w io.Writer, decisions []decisionView) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "TIME\tACTION\tATTEMPT\tNODE\tOUTCOME\tMESSAGE")
-	for _, s := range steps {
+	for _, s := range decisions {
 		message := s.Message
 		if len(s.Victims) > 0 {
 			message = "victims " + strings.Join(s.Victims, ", ")

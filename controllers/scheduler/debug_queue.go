@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,7 +17,7 @@ import (
 type queueView struct {
 	Time   time.Time      `json:"time"`
 	Counts map[string]int `json:"counts"` // by queue
-	// Pods has at most a few thousand pods of each queue, in queue order.
+	// Pods has at most maxListedPerPool pods of each queue, in queue order.
 	Pods []queuedPodView `json:"pods"`
 }
 
@@ -39,8 +40,9 @@ type queuedPodView struct {
 // debugQueue serves the pending pods and the events that they wait for. ?pool= selects one queue.
 func (s *scheduler) debugQueue(w http.ResponseWriter, r *http.Request) {
 	pool := r.URL.Query().Get("pool")
-	if accepted := "active, backoff, unschedulable, gated, inflight"; pool != "" && !strings.Contains(", "+accepted+",", ", "+pool+",") {
-		http.Error(w, fmt.Sprintf("pool: %q: must be one of %s", pool, accepted), http.StatusBadRequest)
+	accepted := []string{"active", "backoff", "unschedulable", "gated", "inflight"}
+	if pool != "" && !slices.Contains(accepted, pool) {
+		http.Error(w, fmt.Sprintf("pool: %q: must be one of %s", pool, strings.Join(accepted, ", ")), http.StatusBadRequest)
 		return
 	}
 	q, at, err := s.queueSnapshot.get(r.Context(), s.copyQueue)

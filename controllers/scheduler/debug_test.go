@@ -33,7 +33,7 @@ func TestDebugPod(t *testing.T) {
 		time.Sleep(time.Minute)
 		var got struct{ Decisions []decisionView }
 		if response := getPath(s, "/debug/pods/default/high?format=json"); json.Unmarshal(response.Body.Bytes(), &got) != nil || response.Code != 200 {
-			t.Fatalf("decisions as JSON: status %d, body %s", response.Code, response.Body)
+			t.Fatalf("got status %d and body %s, want 200 and decisions as JSON", response.Code, response.Body)
 		}
 		var actions []string
 		for _, d := range got.Decisions {
@@ -119,7 +119,7 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Second)
 		if get(t, client, "a").Spec.NodeName == "" {
-			t.Error("the pod was not bound while a client was reading")
+			t.Error("the pod was not bound while a client was reading, want it bound")
 		}
 		close(release)
 		<-served
@@ -151,7 +151,7 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		}
 	}
 	if len(cache.forPod("ns", "pending")) != 1 {
-		t.Error("a burst of placements evicted the rejection")
+		t.Error("a burst of placements evicted the rejection, want it in the cache")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
 		for _, path := range []string{"/configz", "/debug/queue", "/debug/pods/default/a", "/debug/pprof/heap", "/no/such/path"} {
-			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // users who may get only metrics
+			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // the user may get only /metrics
 				response, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 				request.Header.Set("Authorization", "Bearer "+token)
 				if s.serve(response, request); response.Code != want {

@@ -11,13 +11,13 @@ import (
 )
 
 // decisionCacheSize is the number of effects per ring. An effect takes about 200
-// bytes, a rejection with many reasons some thousand.
+// bytes, a rejection with many reasons several thousand.
 const decisionCacheSize = 2000
 
 // decisionCacheBytes bounds the specifications of the pods in a ring.
 const decisionCacheBytes = 8 << 20
 
-// decisionCache keeps the latest decisions. They are formatted only on request. Rejections and
+// decisionCache has the latest decisions. They are formatted only on request. Rejections and
 // placements have separate rings, so that a burst of placements does not evict the reasons why
 // other pods are pending.
 type decisionCache struct {
@@ -120,7 +120,7 @@ func (t *trace) specBytes() int {
 	return t.pod.Spec.Bytes()
 }
 
-// at returns the i-th oldest trace.
+// at returns the trace with index i, from 0 for the oldest.
 func (r *ring) at(i int) *trace { return &r.list[i] }
 
 // find returns the trace of an effect, or nil.

@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// maxPendingSpecs is the number of pod specifications that are counted before flush.
+// maxPendingSpecs is the number of pod specifications in evaluations.pending that triggers a flush.
 const maxPendingSpecs = 1000
 
-// maxPendingBytes is the memory of these specifications.
+// maxPendingBytes is the approximate memory of these specifications that triggers a flush.
 const maxPendingBytes = 8 << 20
 
 // evaluations counts which plugins had something to evaluate for the pods that

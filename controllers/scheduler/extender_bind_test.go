@@ -52,7 +52,7 @@ func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: args.NodeNameToMetaVictims}
-		for _, v := range result.NodeNameToMetaVictims { // the other victim as well
+		for _, v := range result.NodeNameToMetaVictims { // both pods of low priority
 			v.Pods = []*extenderv1.MetaPod{{UID: "low1"}, {UID: "low2"}}
 		}
 		response = result
@@ -83,11 +83,11 @@ func TestExtenderBindAndPreemption(t *testing.T) {
 		t.Errorf("the extender bound %q, want low1 low2 high", got)
 	}
 	b.mu.Unlock()
-	eventually(t, "the binding is counted", func() bool {
+	eventually(t, "the victims are counted", func() bool {
 		return values(scrape(s, "good").Body.String())[`scheduler_preemption_victims_sum`] == "2"
 	})
 	if page := getPath(s, "/debug/pods/default/high").Body.String(); !strings.Contains(page, "call extenders for victims") || !strings.Contains(page, "victims default/low1, default/low2") {
-		t.Errorf("the decisions lack the victims:\n%s", page)
+		t.Errorf("got decisions %s\nwant victims low1 and low2", page)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// deviceExtender is an extender that manages x.io/device: it keeps nodes n2 and n3, prefers
+// deviceExtender is an extender that manages x.io/device: it accepts nodes n2 and n3, prefers
 // n3, rejects pods named "rejected", fails for pods named "failing", and counts its calls.
 type deviceExtender struct {
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ func (d *deviceExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(response)
 }
 
-// eventually polls until a condition holds.
+// eventually polls for 30 s until done returns true.
 func eventually(t *testing.T, condition string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
@@ -66,7 +66,7 @@ func requesting(name string) func(*corev1.Pod) {
 	}
 }
 
-// TestExtendersAreCalledInOrder runs the scheduler with an extender over HTTP, in real time.
+// TestExtendersAreCalledInOrder checks the calls of extenders over HTTP and their effects, in real time.
 func TestExtendersAreCalledInOrder(t *testing.T) {
 	d := &deviceExtender{calls: map[string]int{}}
 	server := httptest.NewServer(d)
@@ -110,18 +110,18 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	}
 	d.mu.Unlock()
 	if page := getPath(s, "/debug/pods/default/device-pod").Body.String(); !strings.Contains(page, "call extenders") {
-		t.Errorf("the decisions lack the extender call:\n%s", page)
+		t.Errorf("got decisions %s\nwant a call of the extenders", page)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// conditionMessage returns the message of a pod's condition.
+// conditionMessage returns the message of a pod's first condition, or "" if the pod has none.
 func conditionMessage(t *testing.T, client *fake.Clientset, name string) string {
 	t.Helper()
-	for _, c := range get(t, client, name).Status.Conditions {
-		return c.Message
+	if conditions := get(t, client, name).Status.Conditions; len(conditions) > 0 {
+		return conditions[0].Message
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 			t.Errorf("%s: schedulers %v, reason %q, want support: %t", name, got, reason, !tc.wantErr)
 		}
 		if err := s.withdrawHoldSupport(); err != nil {
-			t.Errorf("%s: withdrawal: %v", name, err)
+			t.Errorf("%s: withdrawing the support: %v", name, err)
 		}
 		l, _ = client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
 		if released := l.Spec.HolderIdentity == nil; released == (tc.wantErr || tc.election == electionLease) {

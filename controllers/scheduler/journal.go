@@ -16,7 +16,7 @@ const (
 	flushInterval = time.Second
 	// maxBatch is the maximum number of decisions per write.
 	maxBatch = 4096
-	// maxUnwritten is the queue length. Further decisions are dropped.
+	// maxUnwritten is the maximum number of decisions in the queue. Further decisions are dropped.
 	maxUnwritten = 16384
 )
 
@@ -79,7 +79,6 @@ func journalEntry(t trace) journal.Decision {
 		Node: s.Node, Message: s.Message, Plugins: s.Plugins, Victims: s.Victims, Outcome: s.Outcome, Reason: s.Reason}
 }
 
-// write appends decisions to the journal.
 func (w *journalWriter) write(list []journal.Decision) {
 	if err := w.decisions.Append(list...); err != nil {
 		w.log.Error("Writing decisions to the journal failed", "count", len(list), "error", err)

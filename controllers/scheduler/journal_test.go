@@ -37,9 +37,9 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	if err := decisions.Close(); err != nil {
 		t.Fatal(err)
 	}
-	list, faults, err := journal.ReadDecisions(dir, "ns", "p42")
-	if err != nil || len(faults) != 0 || len(list) != 1 {
-		t.Fatalf("decisions %+v, faults %v, error %v, want one decision", list, faults, err)
+	list, malformed, err := journal.ReadDecisions(dir, "ns", "p42")
+	if err != nil || len(malformed) != 0 || len(list) != 1 {
+		t.Fatalf("decisions %+v, malformed lines %v, error %v, want one decision", list, malformed, err)
 	}
 	if d := list[0]; d.Action != "bind" || d.Node != "n1" || d.Attempt != 3 || d.UID != "u42" || d.Outcome != scheduling.Conflict.String() || d.Reason != "it is another node" || d.Time.Unix() != 42 {
 		t.Errorf("decision %+v, want the conflict of p42", d)

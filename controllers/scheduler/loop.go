@@ -21,16 +21,17 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	timer := s.clock.NewTimer(heartbeat)
 	defer timer.Stop()
 	var events []scheduling.Event
-	leading := s.leading
+	leading, machineTime := s.leading, machineClock{clock: s.clock}
 	for {
 		limit := 0
 		if s.leads() {
 			limit = min(decisionsPerStep, s.executor.Capacity())
 		}
 		events = s.source.Take(events)
-		now := s.clock.Now()
+		now, start := machineTime.now(), s.clock.Now()
 		effects, wake := s.machine.Step(now, events, limit)
-		s.metrics.onStep(s.machine, events, effects, s.clock.Since(now))
+		s.o.Inputs.Add(now, events, limit, effects, wake)
+		s.metrics.onStep(s.machine, events, effects, s.clock.Since(start))
 		s.decisions.onDecided(now, effects)
 		if s.leads() {
 			s.executor.Submit(sendCtx, effects)
@@ -39,7 +40,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		}
 		sleep := heartbeat
 		if limit > 0 && !wake.IsZero() {
-			sleep = min(sleep, max(0, wake.Sub(s.clock.Now())))
+			sleep = min(sleep, max(0, wake.Sub(machineTime.now())))
 		}
 		timer.Reset(sleep)
 		select {

@@ -26,7 +26,7 @@ func values(page string) map[string]string {
 	return out
 }
 
-// runScenario binds two pods, rejects one, gates one, and preempts one.
+// runScenario binds two pods, rejects one, gates one, and preempts one. It returns the metrics page.
 func runScenario(t *testing.T) (page string) {
 	client := cluster("2")
 	s, stop := start(t, client, client, nil)
@@ -39,10 +39,10 @@ func runScenario(t *testing.T) (page string) {
 	create(t, client, "high", "1500m", priority(1000))
 	time.Sleep(time.Minute)
 	if get(t, client, "high").Spec.NodeName != "n1" {
-		t.Error("the high-priority pod was not bound")
+		t.Error("the high-priority pod was not bound, want it on n1")
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "low", metav1.GetOptions{}); err == nil {
-		t.Error("the victim was not deleted")
+		t.Error("pod low, the victim, exists, want it deleted")
 	}
 	page = scrape(s, "good").Body.String()
 	if err := stop(); err != nil {
@@ -59,8 +59,8 @@ func TestMetrics(t *testing.T) {
 		page := runScenario(t)
 		got := values(page)
 		const profile = `profile="default-scheduler"`
-		// The victim's deletion may be observed before or after the response. In the first case the
-		// pod is taken from the queue once more, without result.
+		// The victim's deletion may be observed before or after the response. In the first case, pod high
+		// has one more attempt, which has no result.
 		attempts := 2
 		if got[`scheduler_pod_scheduling_attempts_sum`] == "4" {
 			attempts = 3
@@ -106,7 +106,7 @@ func TestMetrics(t *testing.T) {
 			`scheduler_scheduling_algorithm_duration_seconds_bucket{le="0.001"}`, `scheduler_preemption_victims_bucket{le="64"}`,
 			`scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="1",le="5242.88"}`} {
 			if !strings.Contains(page, part) {
-				t.Errorf("the page lacks %s", part)
+				t.Errorf("got metrics %s\nwant %s", page, part)
 			}
 		}
 		if t.Failed() {

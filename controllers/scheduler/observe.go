@@ -84,8 +84,8 @@ func kindName(object any) string {
 	return "Object"
 }
 
-// decisionCount is 1 for an effect that ends a decision, and 0 for one that
-// repeats an earlier decision or follows from something else.
+// decisionCount returns 1 for an effect that ends a decision, and 0 for all others, including those that repeat an
+// earlier decision.
 func decisionCount(e scheduling.Effect) int {
 	switch e := e.(type) {
 	case scheduling.Bind:

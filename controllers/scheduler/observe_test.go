@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// TestBindWithLostResponseIsCounted covers a pod that was bound by a request that ended in an
-// error. It is counted and reported once, as any other.
+// TestBindWithLostResponseIsCounted checks that a pod is counted and reported once if the request that bound it
+// returned an error.
 func TestBindWithLostResponseIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/recording"
 )
 
 // Options configures Run.
@@ -71,8 +73,12 @@ type Options struct {
 	OnStart func(livez func() error)
 	// Journal stores the displacement records of victims; nil: only events report them.
 	Journal *journal.Journal
-	// Decisions stores all decisions, in the background; nil: only the latest are kept, in memory.
+	// RegisterMetrics adds metrics of the process to those of the scheduler. It may be nil.
+	RegisterMetrics func(prometheus.Registerer)
+	// Decisions stores all decisions, in the background; nil: only the latest are stored, in memory.
 	Decisions *journal.Decisions
+	// Inputs records the inputs of the scheduling machine and its decisions; nil: nothing is recorded.
+	Inputs *recording.Recorder
 }
 
 // Election configures leader election.
@@ -93,8 +99,8 @@ func DefaultOptions() Options {
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
 }
 
-// DefaultElection has the durations of kube-scheduler, and a different Lease name so
-// that the two do not exclude each other by accident.
+// DefaultElection returns an election with the durations of kube-scheduler, but a different Lease name: otherwise the
+// two schedulers would exclude each other.
 func DefaultElection() Election {
 	return Election{Namespace: "kube-system", Name: "berth-scheduler",
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
@@ -124,7 +130,6 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// profilesOrDefault returns the profiles, or the default profile.
 func (o *Options) profilesOrDefault() []framework.Config {
 	if len(o.Profiles) == 0 {
 		return []framework.Config{framework.DefaultConfig()}
@@ -132,7 +137,6 @@ func (o *Options) profilesOrDefault() []framework.Config {
 	return o.Profiles
 }
 
-// newMachine returns the scheduling machine for the options.
 func (o *Options) newMachine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
 	cfg.VictimsTimeout, cfg.AuditInterval, cfg.AssumedPressureDuration = o.VictimsTimeout, o.AuditInterval, o.AssumedPressure

@@ -24,7 +24,7 @@ func TestMetricsReference(t *testing.T) {
 	m := s.metrics
 	m.registerHoldsServed()
 	m.arrivals[arrival{"active", "PodAdd"}], m.cache["nodes"] = 1, 1
-	s.rejectionSnapshot.at = time.Now() // fresh, so that the loop is not queried
+	s.rejectionSnapshot.at = time.Now() // recent, so that the loop is not queried
 	s.rejectionSnapshot.value = rejections{{rejectedBy: decision.PluginSet(0).With(decision.NodePorts), profile: "default-scheduler"}: 1}
 	reference.CheckSection(t, "metrics.md", reference.Metrics(t, m.registry,
 		m.attempts, m.duration, m.sli, m.extensionPoints, m.events, m.extenders, m.evaluations.count))

@@ -22,8 +22,8 @@ var (
 	podLimitDesc   = prometheus.NewDesc("kube_pod_resource_limit", "Resource limits of a pod, as the scheduler and the node agent count them, with the unit of the resource.", podResourceLabels, nil)
 )
 
-// serveResourceMetrics serves /metrics/resources: what the pods of the cluster request. The
-// scheduler does not store limits, so each request lists the pods.
+// serveResourceMetrics serves /metrics/resources: the requests and limits of the pods. The scheduler does
+// not store limits, so each HTTP request lists the pods.
 func (s *scheduler) serveResourceMetrics(w http.ResponseWriter, r *http.Request) {
 	metrics, err := s.podResources(r.Context())
 	if err != nil {

@@ -25,7 +25,7 @@ var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
 // shutdownTimeout bounds how long an orderly shutdown waits for requests in flight.
 const shutdownTimeout = 5 * time.Second
 
-// scheduler is one run.
+// scheduler is the state of one call of Run.
 type scheduler struct {
 	clock         clock.WithTicker
 	o             Options
@@ -117,6 +117,9 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		s.identity = o.Election.Identity
 	}
 	s.metrics.registry.MustRegister(&rejectedCollector{s})
+	if o.RegisterMetrics != nil {
+		o.RegisterMetrics(s.metrics.registry)
+	}
 	s.metrics.setCaches(s.source.Conversions, s.decisions.usage)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -124,7 +127,11 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 	s.journalWriter = newJournalWriter(o.Decisions, o.Clock, s.log)
 	s.events = executor.NewEvents(client, instanceName(), o.Clock)
 	s.metrics.registerDropped(s.events.Dropped)
-	var err error
+	s.metrics.registerRecording(o.Inputs)
+	err := o.Inputs.Start(o.Clock.Now(), o.machineOptions())
+	if err != nil {
+		return nil, fmt.Errorf("scheduler: %w", err)
+	}
 	if s.extenders, err = executor.NewExtenders(client, o.Extenders, s.source.ConvertPod); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
@@ -190,22 +197,27 @@ func (s *scheduler) run(ctx context.Context) error {
 		defer stopJournal()
 		wg.Go(func() { s.journalWriter.run(journalCtx) })
 	}
+	if s.o.Inputs != nil {
+		recordCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx)) // the recording ends after the last step
+		defer stopRecording()
+		wg.Go(func() { s.o.Inputs.Run(recordCtx) })
+	}
 	wg.Go(func() { s.runInformers(informersCtx) })
 	wg.Go(func() { s.advertiseHoldSupport(informersCtx) })
-	sending := make(chan struct{})
+	sendingDone := make(chan struct{})
 	go func() {
 		var workers sync.WaitGroup
 		workers.Go(func() { s.executor.Run(sendCtx) })
 		workers.Go(func() { s.events.Run(sendCtx) })
 		workers.Wait()
-		close(sending)
+		close(sendingDone)
 	}()
 	err := s.loop(ctx, sendCtx)
 	if err == nil {
 		s.drain()
 	}
 	s.stopSending()
-	<-sending
+	<-sendingDone
 	return err
 }
 

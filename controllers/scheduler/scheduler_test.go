@@ -190,17 +190,17 @@ func TestLeaderFailover(t *testing.T) {
 // TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive is ready and sends no API requests.
 func TestDelayCacheUntilActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
+		client, secondClient, leases := cluster("64"), cluster("64"), fake.NewClientset()
 		e1, e2 := DefaultElection(), DefaultElection()
 		e1.Identity, e2.Identity = "one", "two"
 		delay := func(o *Options) { o.DelayCache = true }
 		first, stopFirst := start(t, client, leases, &e1, delay)
 		time.Sleep(5 * time.Second)
-		second, stopSecond := start(t, idle, leases, &e2, delay)
+		second, stopSecond := start(t, secondClient, leases, &e2, delay)
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
-		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
-			t.Errorf("requests of the second instance %v, want none and a pod bound by the first", idle.Actions())
+		if get(t, client, "a").Spec.NodeName == "" || len(secondClient.Actions()) != 0 {
+			t.Errorf("requests of the second instance %v, want none and a pod bound by the first", secondClient.Actions())
 		}
 		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
 			t.Errorf("second: readiness error %v, want both instances ready and live", err)
@@ -209,8 +209,8 @@ func TestDelayCacheUntilActive(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if len(idle.Actions()) == 0 || second.readyz() != nil || !second.leads() {
-			t.Errorf("second: %d requests, readiness error %v, leads %t, want a leader that is ready", len(idle.Actions()), second.readyz(), second.leads())
+		if len(secondClient.Actions()) == 0 || second.readyz() != nil || !second.leads() {
+			t.Errorf("second: %d requests, readiness error %v, leads %t, want a leader that is ready", len(secondClient.Actions()), second.readyz(), second.leads())
 		}
 		if err := stopSecond(); err != nil {
 			t.Error(err)

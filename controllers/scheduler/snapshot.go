@@ -19,26 +19,28 @@ const (
 	maxListedPerPool = 5000
 	// maxClassesPerStep is the number of equivalence classes that the loop visits per query.
 	maxClassesPerStep = 5000
-	// A snapshot is reused for this time, and longer if the copy was slow, so that queries use at most a tenth of
-	// the loop's time.
-	snapshotAge, snapshotShare = time.Second, 10
+	// snapshotAge is the minimum time for which a snapshot is reused.
+	snapshotAge = time.Second
+	// snapshotFactor is the minimum time for which a snapshot is reused, as a multiple of the duration of its copy:
+	// queries use at most a tenth of the loop's time.
+	snapshotFactor = 10
 )
 
 // cachedSnapshot is a copy of a part of the machine's state for readers.
 type cachedSnapshot[T any] struct {
 	clock    clock.PassiveClock
 	mu       sync.Mutex
-	at       time.Time
-	duration time.Duration
+	at       time.Time     // of the copy; zero: none
+	duration time.Duration // of the copy
 	value    T
 }
 
-// get returns the last copy while it is fresh, and otherwise a new one. If the loop does not
+// get returns the last copy and its time, or a new copy if the last one is too old. If the loop does not
 // answer in time, it returns the last copy and an error.
 func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.at.IsZero() && c.clock.Since(c.at) < max(snapshotAge, snapshotShare*c.duration) {
+	if !c.at.IsZero() && c.clock.Since(c.at) < max(snapshotAge, snapshotFactor*c.duration) {
 		return c.value, c.at, nil
 	}
 	start := c.clock.Now()
@@ -49,7 +51,6 @@ func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) 
 	return c.value, c.at, err
 }
 
-// queueState is the state of the queue.
 type queueState struct {
 	depths queue.Depths
 	pods   []queue.PendingPod // at most maxListedPerPool of each queue, in queue order
@@ -66,7 +67,7 @@ func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 			out.pods = append(out.pods, p)
 		}
 	})
-	slices.SortFunc(out.pods, compareTurn)
+	slices.SortFunc(out.pods, compareQueueOrder)
 	seen := map[queue.Pool]int{}
 	out.pods = slices.Clone(slices.DeleteFunc(out.pods, func(p queue.PendingPod) bool {
 		seen[p.Pool]++
@@ -75,8 +76,8 @@ func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 	return out, err
 }
 
-// compareTurn orders pods by queue and by their turn in it.
-func compareTurn(a, b queue.PendingPod) int {
+// compareQueueOrder orders pods by queue and by their position in it.
+func compareQueueOrder(a, b queue.PendingPod) int {
 	return cmp.Or(cmp.Compare(a.Pool, b.Pool), a.BackoffEnd.Compare(b.BackoffEnd), cmp.Compare(b.Priority, a.Priority),
 		a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
@@ -89,7 +90,8 @@ type rejectionKey struct {
 	profile    string
 }
 
-// countRejections counts in the loop, maxClassesPerStep equivalence classes per query.
+// countRejections counts the pending pods by the plugins that rejected them. Each query of the loop visits
+// maxClassesPerStep equivalence classes.
 func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {

@@ -104,7 +104,6 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 	return err
 }
 
-// enqueueAll enqueues every namespace.
 func (c *controller) enqueueAll() {
 	list, err := c.namespaces.List(labels.Everything())
 	if err != nil {

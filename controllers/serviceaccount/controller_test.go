@@ -69,7 +69,7 @@ func TestActiveNamespacesGetDefaults(t *testing.T) {
 	eventually(t, "account in a new namespace", hasAccount(client, "new"))
 	eventually(t, "root CA in a new namespace", hasRootCA(client, "new"))
 	if hasAccount(client, "terminating")(t.Context()) || hasRootCA(client, "terminating")(t.Context()) {
-		t.Error("a terminating namespace was reconciled")
+		t.Error("a terminating namespace was reconciled, want it ignored")
 	}
 }
 

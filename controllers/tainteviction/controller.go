@@ -39,7 +39,7 @@ type Displacer interface {
 	Displace(ctx context.Context, x executor.Displacement) error
 }
 
-// controller carries out the effects of the machine.
+// controller executes the effects of the machine.
 type controller struct {
 	env       runner.Environment
 	pods      corelisters.PodLister
@@ -61,7 +61,7 @@ type key struct{ namespace, name, uid string }
 // registered with registerer, which may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
-	evictionCounts, err := newMetrics(registerer)
+	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		env:  env,
 		pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(factory.Policy().V1().PodDisruptionBudgets().Lister()), log: log, pending: map[key]tainteviction.Evict{},
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
-		stepper: workqueue.NewStepper[tainteviction.Event](env), metrics: evictionCounts,
+		stepper: workqueue.NewStepper[tainteviction.Event](env), metrics: metrics,
 	}
 	e.queue = workqueue.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
 	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {

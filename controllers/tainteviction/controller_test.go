@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer deletes pods and records the times.
+// fakeDisplacer deletes pods. It records their names with the seconds since start.
 type fakeDisplacer struct {
 	client   kubernetes.Interface
 	start    time.Time
@@ -42,7 +42,7 @@ func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) e
 		return errors.New("failed")
 	}
 	if x.Cause != displacement.Taint || !strings.Contains(x.Rule, "taint out:NoExecute on node n") {
-		return fmt.Errorf("cause %v, rule %q", x.Cause, x.Rule)
+		return fmt.Errorf("got cause %v and rule %q, want Taint and the taint of node n", x.Cause, x.Rule)
 	}
 	d.deleted = append(d.deleted, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(d.start).Seconds())))
 	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
@@ -62,7 +62,7 @@ func newNode(tainted bool) *corev1.Node {
 	return n
 }
 
-// runController runs the controller against a fake API and calls f.
+// runController runs a test with a node n and a displacer whose first calls fail.
 func runController(t *testing.T, failures int, f func(ctx context.Context, api kubernetes.Interface, d *fakeDisplacer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -83,6 +83,7 @@ func runController(t *testing.T, failures int, f func(ctx context.Context, api k
 	})
 }
 
+// must returns a function that fails the test if a call returns an error.
 func must[T any](t *testing.T) func(T, error) {
 	return func(_ T, err error) {
 		t.Helper()

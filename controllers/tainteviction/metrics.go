@@ -25,7 +25,7 @@ func newMetrics(registerer prometheus.Registerer) (*evictionMetrics, error) {
 	return c, metrics.Register(registerer, c.deletions, c.latency)
 }
 
-// observeDeletion counts the deletion of a pod that was due for the given time.
+// observeDeletion records the deletion of a pod. overdue is the time since its eviction was due.
 func (c *evictionMetrics) observeDeletion(overdue time.Duration) {
 	c.deletions.Inc()
 	c.latency.Observe(max(0, overdue).Seconds())

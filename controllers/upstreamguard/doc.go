@@ -1,4 +1,5 @@
-// Package upstreamguard prevents a controller from running next to the same controller of kube-controller-manager.
+// Package upstreamguard prevents a controller from running concurrently with the same controller of
+// kube-controller-manager.
 //
 //	controller enabled ─▶ is it listed in --upstream-off? ──yes──▶ run
 //	                │ no
@@ -8,7 +9,7 @@
 //	                ▼
 //	             refuse, and name the flag that switches the upstream controller off
 //
-// A Lease is live while its holder renews it. A Lease that looks recently expired by the local clock is observed for
+// A Lease is live while its holder renews it. A Lease that has recently expired by the local clock is observed for
 // one lease duration, as candidates do, because clocks differ.
 //
 // Invariants, each covered by a test on virtual time: the table contains every controller that exists upstream; a Lease

@@ -27,16 +27,16 @@ const (
 	defaultLeaseDuration = 15 * time.Second
 )
 
-// Guard prevents controllers from running next to the same upstream controllers.
+// Guard prevents controllers from running concurrently with the same upstream controllers.
 type Guard struct {
 	Client      kubernetes.Interface
 	Host        string   // of the API server, for messages
 	Controllers []string // controllers to run
 	UpstreamOff []string // controllers whose upstream counterparts are switched off
-	// OnWait is called before a Lease that looks expired is observed for a while. It may be nil.
+	// OnWait is called before the guard observes a Lease that may have expired, for d. It may be nil.
 	OnWait func(holder string, d time.Duration)
 
-	lastLease *coordinationv1.Lease // as last read
+	lastLease *coordinationv1.Lease // at the last read; nil: not read yet
 }
 
 // Check returns nil if the controllers may start, a *ConflictError if an upstream counterpart may be running, and
@@ -71,7 +71,7 @@ func (g *Guard) Check(ctx context.Context) error {
 	return nil
 }
 
-// Recheck returns a *ConflictError if the Lease was renewed since the last read, independent of clocks.
+// Recheck returns a *ConflictError if the Lease was renewed since the last read, regardless of clocks.
 func (g *Guard) Recheck(ctx context.Context) error {
 	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil

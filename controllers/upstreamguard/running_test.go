@@ -46,6 +46,6 @@ func TestCheckNotRunning(t *testing.T) {
 		return true, nil, errors.New("no route to host")
 	})
 	if CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler") == nil {
-		t.Error("no error for a Lease that cannot be read")
+		t.Error("got no error for a Lease that cannot be read, want one")
 	}
 }

@@ -38,7 +38,7 @@ func IsKnown(controller string) bool {
 	return len(upstreamControllers[controller]) > 0 || slices.Contains(berthOnly, controller)
 }
 
-// ConflictError reports that controllers must not run next to a kube-controller-manager.
+// ConflictError reports that controllers must not run concurrently with a kube-controller-manager.
 type ConflictError struct {
 	Controllers []string // controllers whose upstream counterparts may be running
 	Holder      string   // of the Lease

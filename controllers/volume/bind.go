@@ -30,7 +30,6 @@ func (ctrl *controller) bind(ctx context.Context, v *corev1.PersistentVolume, c 
 	return ctrl.setClaimPhase(ctx, c, corev1.ClaimBound, v)
 }
 
-// writeVolumeName writes the volume's name into its claim.
 func (ctrl *controller) writeVolumeName(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	_, done := c.Annotations[volume.AnnBindCompleted]
 	if done && c.Spec.VolumeName == name {

@@ -54,10 +54,9 @@ func TestVolumeCreatedLaterIsBound(t *testing.T) {
 }
 
 func TestConcurrentClaims(t *testing.T) {
-	var names []string
+	names := []string{"a", "b", "c", "d", "e"}
 	runController(t, func(h *harness) {
-		for _, n := range []string{"a", "b", "c", "d", "e"} {
-			names = append(names, n)
+		for _, n := range names {
 			_, _ = h.api.CoreV1().PersistentVolumeClaims("ns").Create(h.ctx, newClaim("claim-"+n, "", "1Gi"), metav1.CreateOptions{})
 			_, _ = h.api.CoreV1().PersistentVolumes().Create(h.ctx, freeVolume("volume-"+n, "", "1Gi"), metav1.CreateOptions{})
 		}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// syncClaim reconciles a claim.
 func (ctrl *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	switch {
 	case c.DeletionTimestamp != nil:
@@ -59,8 +58,8 @@ func (ctrl *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVol
 	return ctrl.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 }
 
-// findVolume returns the volume for a claim: one that names it or, unless binding is delayed,
-// the smallest available volume that matches.
+// findVolume returns the volume for a claim: a volume whose claimRef names the claim or, unless binding is delayed, the
+// smallest available volume that matches.
 func (ctrl *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
 	candidates := volumesIn(ctrl.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
 	if !delayed {

@@ -15,7 +15,7 @@ import (
 // noProvisioner is the provisioner of classes whose volumes are created manually.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// assignDefault assigns the default class to a claim without a class, if there is one.
+// assignDefault assigns the default class, if there is one, to a claim without a class. It reports whether it did.
 func (ctrl *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	if volume.PersistentVolumeClaimHasClass(c) {
 		return false, nil
@@ -51,7 +51,8 @@ func (ctrl *controller) defaultClass() (*storagev1.StorageClass, error) {
 	return best, nil
 }
 
-// notifyProvisioner sets the annotation that requests a volume from the provisioner of a class.
+// notifyProvisioner sets the annotation that requests a volume from the provisioner of a class. If the class does not
+// exist or has no provisioner, it only records an event.
 func (ctrl *controller) notifyProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	class, err := ctrl.classes.Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {

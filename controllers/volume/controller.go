@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -134,23 +134,15 @@ func (ctrl *controller) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
 		v, err := ctrl.volumes.Get(k.name)
 		if err != nil {
-			return ignoreNotFound(err)
+			return apierror.IgnoreNotFound(err)
 		}
-		return ignoreNotFound(ctrl.syncVolume(ctx, v))
+		return apierror.IgnoreNotFound(ctrl.syncVolume(ctx, v))
 	}
 	c, err := ctrl.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
 	if err != nil {
-		return ignoreNotFound(err)
+		return apierror.IgnoreNotFound(err)
 	}
-	return ignoreNotFound(ctrl.syncClaim(ctx, c))
-}
-
-// ignoreNotFound drops NotFound errors.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(ctrl.syncClaim(ctx, c))
 }
 
 // isDefault reports whether a class is marked as the default.

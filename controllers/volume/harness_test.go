@@ -198,7 +198,7 @@ func (h *harness) checkState(want string) {
 	h.t.Helper()
 	h.waitIdle()
 	if got := h.state(); got != want {
-		h.t.Errorf("got  %s\nwant %s", got, want)
+		h.t.Errorf("volumes and claims:\ngot  %s\nwant %s", got, want)
 	}
 }
 
@@ -227,6 +227,7 @@ func newClass(name, provisioner string, mode storagev1.VolumeBindingMode) *stora
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 
+// freeVolume returns an Available volume with the access mode ReadWriteOnce.
 func freeVolume(name, class, size string, change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
 	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
 		StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
@@ -239,6 +240,8 @@ func freeVolume(name, class, size string, change ...func(*corev1.PersistentVolum
 	return v
 }
 
+// newClaim returns a Pending claim with the access mode ReadWriteOnce. The class "-" stands for a claim without
+// storageClassName.
 func newClaim(name, class, size string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},

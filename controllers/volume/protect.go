@@ -16,8 +16,8 @@ const (
 	volumeProtection = "kubernetes.io/pv-protection"
 )
 
-// Bounds of the recheck interval of a claim in deletion that is in use. The interval is half the time since the
-// deletion began.
+// Bounds of the recheck interval of a claim that is being deleted, but in use. The interval is half the time since the
+// deletion timestamp.
 const (
 	minRecheckInterval = 500 * time.Millisecond
 	maxRecheckInterval = 30 * time.Second

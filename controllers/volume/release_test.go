@@ -87,12 +87,13 @@ func TestClaimLost(t *testing.T) {
 	}, freeVolume("v", "", "1Gi"), newClaim("c", "", "1Gi"))
 }
 
-// TestSecondVolumeIsUnbound reserves two volumes for one claim, which keeps one. The other becomes available.
+// TestSecondVolumeIsUnbound checks that if two volumes are reserved for one claim, the volume that the claim does not
+// name becomes available.
 func TestSecondVolumeIsUnbound(t *testing.T) {
 	runController(t, func(h *harness) {
 		h.checkState("a Bound c; b Available; c Bound a")
 		if _, byController := h.volume("b").Annotations[volume.AnnBoundByController]; byController {
-			t.Error("the reservation annotation was not removed")
+			t.Error("the volume has the reservation annotation, want it removed")
 		}
 	}, freeVolume("a", "", "1Gi", reserved("c", "uid-c")), freeVolume("b", "", "1Gi", reserved("c", "uid-c")), newClaim("c", "", "1Gi"))
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// syncVolume reconciles a volume.
 func (ctrl *controller) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error {
 	v, err := ctrl.reconcilePhase(ctx, v)
 	if err != nil {
@@ -44,8 +43,8 @@ func (ctrl *controller) reconcilePhase(ctx context.Context, v *corev1.Persistent
 	return v, nil
 }
 
-// claimOf returns the claim that a volume names, or nil if that claim does not exist any
-// more. It reads the API server, since data may be deleted as a consequence.
+// claimOf returns the claim that a volume names, or nil if that claim does not exist any more. If the cache lacks the
+// claim, it reads the API server, since data may be deleted as a consequence.
 func (ctrl *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
 	c, err := ctrl.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)
 	if err == nil && c.UID == ref.UID {

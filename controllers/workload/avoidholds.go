@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/runner"
@@ -23,6 +24,8 @@ import (
 //
 // It matters only for pods that no scheduler places, since the scheduler honors Holds for all others.
 type AvoidHolds struct {
+	backoffDisabled bool
+
 	mu           sync.Mutex
 	holds        map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
 	endedEarlyAt map[ownerNode]time.Time
@@ -35,7 +38,7 @@ type ownerNode struct {
 	node  string
 }
 
-// endedEarlyRetention is how long an early end of a Hold is remembered: the longest backoff that it can cut short.
+// endedEarlyRetention is how long an early end of a Hold is recorded: the longest backoff that it can shorten.
 const endedEarlyRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
@@ -126,12 +129,12 @@ func (a *AvoidHolds) hasActiveHold(key ownerNode, at time.Time) bool {
 	return false
 }
 
-// Run watches Holds until ctx is done. While the API does not serve them there are none; discovery
-// is repeated every minute.
-func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served discovery.DiscoveryInterface, env runner.Environment, log klog.Logger) error {
+// Run watches Holds until ctx is done. While the API does not serve Holds, it repeats discovery every
+// minute.
+func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, d discovery.DiscoveryInterface, env runner.Environment, log klog.Logger) error {
 	logged := false
 	for {
-		_, err := served.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+		_, err := d.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 		if err == nil {
 			break
 		}
@@ -148,9 +151,14 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return client.Watch(ctx, o) },
 	}, &v1alpha1.Hold{}, 0, nil)
-	if err := workqueue.Watch(informer, func(old, cur *v1alpha1.Hold) { a.onHold(old, cur, env.Now()) }); err != nil {
+	if err := a.Watch(informer, env); err != nil {
 		return err
 	}
 	informer.RunWithContext(ctx)
 	return nil
+}
+
+// Watch tracks the Holds of an informer, which the caller runs.
+func (a *AvoidHolds) Watch(informer cache.SharedInformer, c clock.PassiveClock) error {
+	return workqueue.Watch(informer, func(old, cur *v1alpha1.Hold) { a.onHold(old, cur, c.Now()) })
 }

@@ -19,6 +19,9 @@ const BackOffReason = "BackOff"
 // A Hold replaces the failures that led to it. When it ends early they are ignored, since their cause
 // has ended.
 func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, failures []workload.PodFailure) (until time.Time, reason string) {
+	if a != nil && a.backoffDisabled {
+		return time.Time{}, ""
+	}
 	if node != "" {
 		if until, cause := a.AvoidUntil(owner, node, now); !until.IsZero() {
 			return until, fmt.Sprintf("Creating no pod on node %s until %s: avoided after %s", node, formatTime(until), cause)
@@ -36,5 +39,9 @@ func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, fail
 	}
 	return until, fmt.Sprintf("Creating no pod until %s: the last pods on node %s failed immediately with %s", formatTime(until), last.Node, last.Cause)
 }
+
+// DisableBackoff makes NotBefore return no time, so that pods are replaced at once, as upstream. It must be called
+// before NotBefore.
+func (a *AvoidHolds) DisableBackoff() { a.backoffDisabled = true }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -75,15 +75,15 @@ func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts f
 
 // checkAlive returns an error if the owner was deleted, replaced, or is being deleted.
 func (o *Owner) checkAlive(ctx context.Context) error {
-	live, err := o.GetLive(ctx)
+	current, err := o.GetLive(ctx)
 	if err != nil {
 		return err
 	}
-	if live.GetUID() != o.Object.GetUID() {
-		return fmt.Errorf("%s %s/%s was replaced", o.Kind.Kind, live.GetNamespace(), live.GetName())
+	if current.GetUID() != o.Object.GetUID() {
+		return fmt.Errorf("%s %s/%s was replaced", o.Kind.Kind, current.GetNamespace(), current.GetName())
 	}
-	if live.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %s/%s is being deleted", o.Kind.Kind, live.GetNamespace(), live.GetName())
+	if current.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("%s %s/%s is being deleted", o.Kind.Kind, current.GetNamespace(), current.GetName())
 	}
 	return nil
 }

@@ -1,15 +1,15 @@
 // Package workload provides what the workload controllers share: claiming the pods of an owner, tracking
 // writes that are not in the cache yet, and creating and deleting pods.
 //
-// Decisions are made in engine/workload. A controller gets the pods of an owner (Claim), passes them to its
-// machine, and executes the plan (Create, Delete).
+// Decisions are made in engine/workload. A controller gets the pods of an owner (Claim), passes them to
+// Plan, and executes the result (Create, Delete).
 //
 // A lagging cache does not lead to duplicates: a created pod is counted immediately and a deleted pod counts as
-// deleted until the cache shows it. If the response of a create is lost, the pod is counted too; since the client
-// chose its name, the controller can look it up in the API server. Kubernetes instead counts expected events, which
-// expire after five minutes if one is missed. Here the controller reads a pod that the cache does not show from the API
-// server after ten seconds.
+// deleted until the cache shows it. If the response to a create is lost, the pod is counted, too: the controller chose
+// its name and can read it from the API server. Kubernetes instead counts expected events, which expire after five
+// minutes if one is missed. Here the controller reads a pod that the cache does not show from the API server after ten
+// seconds.
 //
-// An owner adopts pods that its selector matches and that have no controller, and releases its pods that it
-// does not match any more. It does neither while it is being deleted according to the API server.
+// An owner adopts pods that its selector matches and that have no controller. It releases pods that its
+// selector no longer matches. It does neither while it is being deleted according to the API server.
 package workload

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// FailureTracker records failures of pods that were deleted since, so that the backoff grows (engine/workload).
+// FailureTracker records failures of pods, also after the pods are deleted, so that the backoff grows (engine/workload).
 // Failures before a restart are lost, except for Holds and existing pods.
 type FailureTracker struct {
 	mu     sync.Mutex
@@ -54,10 +55,10 @@ func (t *FailureTracker) List(owner types.UID, name string, now time.Time) (out 
 	defer t.mu.Unlock()
 	key := slot{owner, name}
 	t.expire(key, now)
-	for _, failure := range t.bySlot[key] {
-		out = append(out, failure)
+	for _, uid := range slices.Sorted(maps.Keys(t.bySlot[key])) {
+		out = append(out, t.bySlot[key][uid])
 	}
-	slices.SortFunc(out, func(a, b workload.PodFailure) int { return a.FailedAt.Compare(b.FailedAt) })
+	slices.SortStableFunc(out, func(a, b workload.PodFailure) int { return a.FailedAt.Compare(b.FailedAt) })
 	return out
 }
 

@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,7 +91,8 @@ func (w *pendingWrites) cancelDelete(uid types.UID) {
 	delete(w.deletes, uid)
 }
 
-// overlay applies the pending writes to the owner's pods in the cache.
+// overlay applies the pending writes to the owner's pods in the cache. Pods that the cache does not show follow,
+// sorted by name.
 func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,15 +105,17 @@ func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.P
 			pods[i] = &deleting
 		}
 	}
+	shown := len(pods)
 	for name, c := range w.creates {
 		if c.owner == owner && !existing[name] {
 			pods = append(pods, c.pod)
 		}
 	}
+	slices.SortFunc(pods[shown:], func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return pods
 }
 
-// RequeueAfter returns when an owner must be reconciled again because a write is pending, or 0.
+// RequeueAfter returns the delay after which an owner must be reconciled again because a write is pending, or 0.
 func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 	p.pending.mu.Lock()
 	defer p.pending.mu.Unlock()
@@ -138,7 +143,8 @@ func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
 			return err
 		}
 	}
-	for uid, name := range deletes {
+	for _, d := range deletes {
+		uid, name := d.uid, d.name
 		pod, err := p.getLive(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && pod.UID != uid:
@@ -160,11 +166,16 @@ func (p *Pods) getLive(ctx context.Context, name types.NamespacedName) (*corev1.
 	return p.client.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 }
 
-// olderThan returns the writes of an owner that are pending since before a time.
-func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (creates []types.NamespacedName, deletes map[types.UID]types.NamespacedName) {
+// podID is the name and UID of a pod.
+type podID struct {
+	name types.NamespacedName
+	uid  types.UID
+}
+
+// olderThan returns the writes of an owner that are pending since before a time, sorted by name.
+func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (creates []types.NamespacedName, deletes []podID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deletes = map[types.UID]types.NamespacedName{}
 	for name, c := range w.creates {
 		if c.owner == owner && c.at.Before(before) {
 			creates = append(creates, name)
@@ -172,8 +183,10 @@ func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (creates []
 	}
 	for uid, d := range w.deletes {
 		if d.owner == owner && d.at.Before(before) {
-			deletes[uid] = d.name
+			deletes = append(deletes, podID{d.name, uid})
 		}
 	}
+	slices.SortFunc(creates, func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(deletes, func(a, b podID) int { return cmp.Or(cmp.Compare(a.name.Name, b.name.Name), cmp.Compare(a.uid, b.uid)) })
 	return creates, deletes
 }

@@ -49,7 +49,7 @@ func isOutcomeUnknown(err error) bool {
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }
 
-// IsNamespaceTerminating reports whether a create was refused because its namespace is being deleted. A
+// IsNamespaceTerminating reports whether a create was rejected because its namespace is being deleted. A
 // retry cannot succeed.
 func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

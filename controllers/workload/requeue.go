@@ -2,8 +2,8 @@ package workload
 
 import "time"
 
-// EarliestRequeue returns the time from now until the earlier of requeueAfter (0: none) and wake (zero: none), or 0 if there
-// is neither.
+// EarliestRequeue returns the shorter of requeueAfter and the time from now until wake. A requeueAfter of 0 and a zero
+// wake mean none. If there is neither, it returns 0.
 func EarliestRequeue(now time.Time, requeueAfter time.Duration, wake time.Time) time.Duration {
 	if wake.IsZero() {
 		return requeueAfter

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,12 +20,4 @@ func Selects(selector *metav1.LabelSelector, orphan metav1.Object) bool {
 	}
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && s.Matches(labels.Set(set))
-}
-
-// IgnoreNotFound drops NotFound errors.
-func IgnoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -50,21 +50,21 @@ func TestClaim(t *testing.T) {
 		actions     string
 		err         string
 	}{
-		"adopts and releases":  {owner: o, claimed: "owned orphan", actions: "orphan unselected"},
-		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned unselected"},
-		"a deleted pod":        {owner: o, patchErrors: map[string]error{"orphan": apierrors.NewNotFound(corev1.Resource("pods"), "orphan")}, claimed: "owned", actions: "orphan unselected"},
-		"forbidden":            {owner: o, patchErrors: map[string]error{"orphan": errors.New("failed")}, claimed: "owned", actions: "orphan unselected", err: "adopting orphan: failed"},
-		"a failed release":     {owner: o, patchErrors: map[string]error{"unselected": errors.New("failed")}, claimed: "owned orphan", actions: "orphan unselected", err: "releasing unselected: failed"},
-		"released by another":  {owner: o, patchErrors: map[string]error{"unselected": apierrors.NewInvalid(kind.GroupKind(), "unselected", nil)}, claimed: "owned orphan", actions: "orphan unselected"},
-		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned", err: "is being deleted"},
-		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), claimed: "owned", err: "was replaced"},
+		"adopts and releases": {owner: o, claimed: "owned orphan", actions: "orphan unselected"},
+		"terminating owner":   {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned unselected"},
+		"a deleted pod":       {owner: o, patchErrors: map[string]error{"orphan": apierrors.NewNotFound(corev1.Resource("pods"), "orphan")}, claimed: "owned", actions: "orphan unselected"},
+		"a failed adoption":   {owner: o, patchErrors: map[string]error{"orphan": errors.New("failed")}, claimed: "owned", actions: "orphan unselected", err: "adopting orphan: failed"},
+		"a failed release":    {owner: o, patchErrors: map[string]error{"unselected": errors.New("failed")}, claimed: "owned orphan", actions: "orphan unselected", err: "releasing unselected: failed"},
+		"released by another": {owner: o, patchErrors: map[string]error{"unselected": apierrors.NewInvalid(kind.GroupKind(), "unselected", nil)}, claimed: "owned orphan", actions: "orphan unselected"},
+		"deleted in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned", err: "is being deleted"},
+		"replaced in the API": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), claimed: "owned", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var actions []string
 			claimed, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "rejected" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
 				actions = append(actions, name)
 				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
-					t.Errorf("%s is patched without UID: %s", name, data)
+					t.Errorf("%s is patched with %s, want its UID in the patch", name, data)
 				}
 				return tc.patchErrors[name]
 			})
@@ -98,7 +98,7 @@ func TestSlowStartBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			attempts := make(chan int, tc.n)
-			succeeded, err := SlowStartBatch(tc.n, func(i int) error {
+			succeeded, err := SlowStartBatch(runner.Production(), tc.n, func(i int) error {
 				attempts <- i
 				if i == tc.failAt {
 					return errors.New("failed")
@@ -144,7 +144,7 @@ func TestPendingWritesUntilObserved(t *testing.T) {
 	w.expectDelete("owner-1", created)
 	check("deleted", names(created), "a true")
 	if created.DeletionTimestamp != nil {
-		t.Error("the cache's pod was changed")
+		t.Error("the cached pod was changed, want a copy")
 	}
 	w.observe(created, false)
 	check("an update from before the deletion", names(created), "a true")
@@ -167,7 +167,7 @@ func TestNotBefore(t *testing.T) {
 				t.Errorf("%s: until %v, reason %q; want %v after the start, reason %q", step, until, got, want, reason)
 			}
 		}
-		check("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
+		check("without a Hold", now, 10*time.Second, "n1 failed immediately with Evicted")
 		a.onHold(nil, hold, now)
 		check("the Hold determines the backoff", now, time.Minute, "avoided after Pressure")
 		check("the Hold expires", now.Add(2*time.Minute), 0, "")
@@ -180,14 +180,14 @@ func TestNotBefore(t *testing.T) {
 		}
 		var noHolds *AvoidHolds
 		if until, _ := noHolds.NotBefore(now, "owner-1", "n1", nil); !until.IsZero() {
-			t.Error("a nil AvoidHolds delays the creation of a pod")
+			t.Error("a nil AvoidHolds delays the creation of a pod, want no delay")
 		}
 	})
 }
 
-// TestHoldEndedEarlyNextToExpiredHold checks that an expired Hold that counts futile moves does not prevent the early end
-// of another Hold from being remembered.
-func TestHoldEndedEarlyNextToExpiredHold(t *testing.T) {
+// TestHoldEndedEarlyWithExpiredHold checks that an expired Hold that counts futile moves does not prevent the
+// early end of another Hold from being recorded.
+func TestHoldEndedEarlyWithExpiredHold(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {
 		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "owner-1"}}}
@@ -198,7 +198,7 @@ func TestHoldEndedEarlyNextToExpiredHold(t *testing.T) {
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
 		if got := !a.EndedEarlyAt("owner-1", "n1").IsZero(); got != want {
-			t.Errorf("next to a Hold that ends in %v: ended early is %v, want %v", other, got, want)
+			t.Errorf("with a Hold that ends in %v: ended early is %v, want %v", other, got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// TestBaseIsAccepted creates each object of the base on a cluster.
+// TestBaseIsAccepted checks that the API server accepts each object of the base.
 func TestBaseIsAccepted(t *testing.T) {
 	c := start(t)
 	client, err := dynamic.NewForConfig(c.config)
@@ -28,13 +28,13 @@ func TestBaseIsAccepted(t *testing.T) {
 		}
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
-			t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+			t.Errorf("finding the resource of %s %s: %v", o.GetKind(), o.GetName(), err)
 			continue
 		}
 		_, err = client.Resource(mapping.Resource).Namespace(o.GetNamespace()).Create(t.Context(), o,
 			metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
-			t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+			t.Errorf("creating %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
 	}
 }

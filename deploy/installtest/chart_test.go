@@ -24,14 +24,6 @@ func allValues() map[string]any {
 	}
 }
 
-// installableValues returns allValues without the parts that need a CustomResourceDefinition of the Prometheus operator.
-func installableValues() map[string]any {
-	values := allValues()
-	delete(values, "serviceMonitor")
-	delete(values, "prometheusRule")
-	return values
-}
-
 // render returns the release of `helm template`.
 func render(t *testing.T, namespace string, values map[string]any) (*release.Release, error) {
 	t.Helper()
@@ -49,6 +41,7 @@ func render(t *testing.T, namespace string, values map[string]any) (*release.Rel
 	return rendered.(*release.Release), nil
 }
 
+// TestLint checks that `helm lint` reports nothing but the missing icon.
 func TestLint(t *testing.T) {
 	for _, values := range []map[string]any{nil, allValues()} {
 		result := action.NewLint().Run([]string{chartDir}, values)
@@ -74,7 +67,6 @@ func TestChartEqualsManifests(t *testing.T) {
 	compared := map[string]bool{}
 	for _, file := range []string{"hold-crd", "scheduler", "controller", "descheduler", "guard"} {
 		for name, want := range byName(read(t, "../"+file+".yaml")) {
-			// The chart names some bindings after their roles.
 			got, ok := chart[name]
 			if !ok {
 				t.Errorf("the chart lacks %s of %s.yaml", name, file)
@@ -108,7 +100,7 @@ func TestDefaultsInstallOnlyTheScheduler(t *testing.T) {
 		}
 	}
 	if len(workloads) != 1 || workloads[0] != "berth-scheduler" {
-		t.Errorf("the chart installs workloads %q, want only berth-scheduler", workloads)
+		t.Errorf("got workloads %q, want only berth-scheduler", workloads)
 	}
 }
 
@@ -126,7 +118,7 @@ func TestImageReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(rendered.Manifest, c.want+"\n") {
-			t.Errorf("values %v: the manifest lacks %q", c.image, c.want)
+			t.Errorf("values %v: got manifest %s\nwant %q", c.image, rendered.Manifest, c.want)
 		}
 	}
 }

@@ -28,20 +28,21 @@ type cluster struct {
 	client     kubernetes.Interface
 }
 
-// built is the binary that the tests share. TestMain removes its directory.
+// built is the binary that the tests share. TestMain removes dir.
 var built struct {
 	once      sync.Once
 	dir, file string
 	err       error
 }
 
+// TestMain removes the binary that the tests have built.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(built.dir)
 	os.Exit(code)
 }
 
-// berth returns the binary that BERTH_BINARY names; without it, the first test builds one.
+// berth returns the path of the binary that BERTH_BINARY names. Without this variable, the first call builds a binary.
 func berth(t *testing.T) string {
 	t.Helper()
 	if binary := os.Getenv("BERTH_BINARY"); binary != "" {
@@ -64,7 +65,7 @@ func berth(t *testing.T) string {
 	return built.file
 }
 
-// start runs `berth up` until the test ends.
+// start starts `berth up`, which runs until the test ends, and waits until it serves.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,7 +98,7 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// waitUntil calls condition until it returns nil.
+// waitUntil calls condition until it returns nil. The test fails after timeout.
 func waitUntil(t *testing.T, description string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

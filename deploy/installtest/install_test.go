@@ -30,8 +30,8 @@ func helm(t *testing.T, c *cluster) *action.Configuration {
 	return configuration
 }
 
-// TestInstallUpgradeUninstall installs the chart with its default values, enables each component, and uninstalls it.
-// Berth's API server serves Holds itself, so the definition is skipped.
+// TestInstallUpgradeUninstall checks that the chart can be installed with its default values, upgraded with each component
+// and its monitoring enabled, and uninstalled. Berth's API server serves Holds itself, so the definition is skipped.
 func TestInstallUpgradeUninstall(t *testing.T) {
 	c := start(t)
 	chart, err := loader.Load(chartDir)
@@ -46,13 +46,15 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 	checkSpread(t, c, "berth-scheduler")
 
+	monitoring := createMonitoringDefinitions(t, c)
 	upgrade := action.NewUpgrade(helm(t, c))
 	upgrade.Namespace, upgrade.SkipCRDs = namespace, true
 	upgrade.WaitStrategy, upgrade.Timeout = kube.StatusWatcherStrategy, 2*time.Minute
-	if _, err := upgrade.Run("berth", chart, installableValues()); err != nil {
+	if _, err := upgrade.Run("berth", chart, allValues()); err != nil {
 		t.Fatalf("helm upgrade: %v", err)
 	}
 	checkSpread(t, c, "berth-controller")
+	checkMonitors(t, c, monitoring)
 	guards, err := c.client.AppsV1().DaemonSets(namespace).Get(t.Context(), "berth-guard", metav1.GetOptions{})
 	if err != nil || guards.Status.NumberReady != 3 {
 		t.Errorf("berth-guard has %d ready pods (error %v), want 3", guards.Status.NumberReady, err)
@@ -72,7 +74,8 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	})
 }
 
-// checkSpread checks that the two replicas of a component run on different nodes, and that its budget allows one eviction.
+// checkSpread checks that the two replicas of a component run on different nodes, and that the disruption budget of the
+// component allows one eviction.
 func checkSpread(t *testing.T, c *cluster, app string) {
 	t.Helper()
 	pods, err := c.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})

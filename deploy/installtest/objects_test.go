@@ -30,13 +30,13 @@ func decode(t *testing.T, stream []byte) (out []*unstructured.Unstructured) {
 		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
 			t.Fatalf("%v in\n%s", err, document)
 		}
-		if len(o.Object) > 0 { // otherwise it has only comments
+		if len(o.Object) > 0 { // empty if the document has only comments
 			out = append(out, o)
 		}
 	}
 }
 
-// read returns the objects of a file.
+// read returns the objects of a YAML file.
 func read(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -68,7 +68,7 @@ type part struct {
 	get  func(*unstructured.Unstructured) any
 }
 
-// field returns the part at a path of fields.
+// field returns the part at the path of an object.
 func field(path ...string) part {
 	return part{path[len(path)-1], func(o *unstructured.Unstructured) any {
 		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
@@ -101,7 +101,7 @@ func sharedParts(t *testing.T, o *unstructured.Unstructured) []part {
 		}
 		return parts
 	}
-	t.Fatalf("kind %s: the test cannot compare it", o.GetKind())
+	t.Fatalf("%s %s: the test does not support this kind", o.GetKind(), o.GetName())
 	return nil
 }
 
@@ -120,7 +120,7 @@ func parsedData(t *testing.T, o *unstructured.Unstructured) any {
 	return out
 }
 
-// compare reports a difference. It ignores the order of lists.
+// compare fails the test if got and want differ. It ignores the order of lists.
 func compare(t *testing.T, description string, got, want any) {
 	t.Helper()
 	text := func(v any) string {

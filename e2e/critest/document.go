@@ -17,7 +17,7 @@ type run struct {
 	results          []result
 }
 
-// count counts the results of a group with an outcome; "" is all groups.
+// count returns the number of results of a group with an outcome. Group "" is all groups.
 func (r run) count(group string, o outcome) (n int) {
 	for _, res := range r.results {
 		if (group == "" || res.group == group) && res.outcome == o {
@@ -69,6 +69,7 @@ func document(suite, kernel, cgroups string, at time.Time, runs []run) string {
 	return b.String()
 }
 
+// writeRow writes the row of a group. Group "" is all groups.
 func writeRow(b *strings.Builder, r run, group string) {
 	p, f := r.count(group, passed), r.count(group, failed)
 	rate := "-"

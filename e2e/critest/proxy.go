@@ -60,7 +60,7 @@ func (p *proxy) environment() []string {
 // connect accepts a tunnel to any host.
 func (p *proxy) connect(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodConnect {
-		http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
+		http.Error(w, "method "+req.Method+": must be CONNECT", http.StatusMethodNotAllowed)
 		return
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -106,8 +106,8 @@ func (l *tunnelListener) Close() error {
 // Addr implements net.Listener.
 func (l *tunnelListener) Addr() net.Addr { return l.addr }
 
-// selfSigned returns a certificate for the registries, which is its own authority, and writes it to
-// a file.
+// selfSigned returns a self-signed certificate for the registries, and writes the certificate without its
+// key to a file.
 func selfSigned(file string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

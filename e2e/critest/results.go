@@ -30,7 +30,7 @@ type result struct {
 // refusal matches the embedded runtime's error for an unsupported field, which has the field's name.
 var refusal = regexp.MustCompile(`the embedded runtime does not support ([^:\n]+)`)
 
-// readReport reads a report of ginkgo.
+// readReport reads a JSON report of ginkgo. It returns an error if the setup of the suite failed.
 func readReport(file string) ([]result, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -88,7 +88,7 @@ func newResult(group, name, state, message string) (result, bool) {
 	return r, true
 }
 
-// firstLine returns the first line of a message, shortened.
+// firstLine returns the first line of a message, at most 160 characters.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	const width = 160

@@ -19,6 +19,7 @@ const report = `[{"SpecReports": [
 {"ContainerHierarchyTexts": ["[k8s.io] AppArmor"], "LeafNodeType": "It", "LeafNodeText": "applies", "State": "skipped", "Failure": {"Message": "AppArmor is disabled"}},
 {"ContainerHierarchyTexts": ["[k8s.io] benchmark"], "LeafNodeType": "It", "LeafNodeText": "not selected", "State": "skipped"}]}]`
 
+// TestReadReport checks the results of a report, and the document with the results.
 func TestReadReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	if err := os.WriteFile(file, []byte(report), 0o600); err != nil {
@@ -35,23 +36,23 @@ func TestReadReport(t *testing.T) {
 		{"AppArmor", "applies", skipped, "AppArmor is disabled"},
 	}
 	if len(got) != len(want) {
-		t.Fatalf("results %v, want %v", got, want)
+		t.Fatalf("got results %v, want %v", got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Errorf("result %d: %+v, want %+v", i, got[i], want[i])
+			t.Errorf("result %d: got %+v, want %+v", i, got[i], want[i])
 		}
 	}
 	text := document("v1.36.0", "6.1.0", "v2", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), []run{{runtime: "embedded", version: "1", results: got}})
 	for _, line := range []string{"Run 2026-01-02 on Linux 6.1.0, cgroups v2", "| embedded 1 | Container | 1 | 1 | 0 | 0 | 50 % |", "| embedded 1 | **all** | 1 | 1 | 1 | 1 | 50 % |",
 		"| Security Context | privileged | securityContext.privileged |", `| Container | with \| a bar | Expected |`, "| AppArmor | applies | AppArmor is disabled |"} {
 		if !strings.Contains(text, line) {
-			t.Errorf("no line %q in:\n%s", line, text)
+			t.Errorf("got document %s\nwant the line %q", text, line)
 		}
 	}
 }
 
-// A suite that fails before its specs has no results.
+// TestFailedSetup checks that the report of a suite that fails before its specs is an error.
 func TestFailedSetup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	text := `[{"SpecReports": [{"LeafNodeType": "BeforeSuite", "State": "failed", "Failure": {"Message": "no connection"}}]}]`

@@ -36,7 +36,7 @@ func startEmbedded(ctx context.Context, berth, dir, logs string, env []string) (
 		return nil, err
 	}
 	defer log.Close()
-	t := &target{name: "embedded", version: "this commit", socket: filepath.Join(dir, "cri.sock")}
+	t := &target{name: "embedded", version: "(this commit)", socket: filepath.Join(dir, "cri.sock")}
 	cmd := exec.Command(berth, "runtime", "--dir", filepath.Join(dir, "r"), "--socket", t.socket, "--ephemeral")
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, log, log
 	if err := cmd.Start(); err != nil {
@@ -76,7 +76,7 @@ func waitForSocket(ctx context.Context, socket string) error {
 	}
 }
 
-// startContainerd starts a private containerd in a directory.
+// startContainerd starts a private containerd in a directory. It sets the environment of this process to env.
 func startContainerd(ctx context.Context, dir string, env []string) (*target, error) {
 	for _, entry := range env { // the daemon inherits the environment of this process
 		if name, value, ok := strings.Cut(entry, "="); ok {

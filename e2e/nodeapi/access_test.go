@@ -25,8 +25,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// eventually calls f until it succeeds, because the caches of the API server take a moment
-// to update.
+// eventually calls f until it succeeds, for at most 30 seconds, because the caches of the API server are
+// updated with a delay.
 func eventually(t *testing.T, f func() error) {
 	t.Helper()
 	var err error
@@ -38,7 +38,7 @@ func eventually(t *testing.T, f func() error) {
 	t.Fatal(err)
 }
 
-// testUsage sends the requests of kubectl top.
+// testUsage checks the metrics API with the requests of kubectl top.
 func (c *testCluster) testUsage(t *testing.T) {
 	client, err := metrics.NewForConfig(c.admin)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *testCluster) testUsage(t *testing.T) {
 		t.Errorf("got usage of nodes %v, want n1 and s1", usage)
 	}
 	if single, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(single.Items) != 1 {
-		t.Errorf("nodes by label: got %v, %v, want s1", single, err)
+		t.Errorf("usage of nodes by label: got %v, %v, want s1", single, err)
 	}
 	pods, err := client.MetricsV1beta1().PodMetricses("").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -71,25 +71,24 @@ func (c *testCluster) testUsage(t *testing.T) {
 	}
 	single, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil || single.Timestamp.IsZero() || single.Window.Duration <= 0 {
-		t.Errorf("one pod: got %+v, %v, want a timestamp and a window", single, err)
+		t.Errorf("usage of one pod: got %+v, %v, want a timestamp and a window", single, err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "s2", metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("a node without metrics: %v", err)
+		t.Errorf("usage of a node without metrics: got error %v, want ServiceUnavailable", err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "missing", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a missing node: %v", err)
+		t.Errorf("usage of a missing node: got error %v, want NotFound", err)
 	}
 	var table metav1.Table
 	err = c.client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(t.Context()).Into(&table)
 	if err != nil || len(table.Rows) != 2 || fmt.Sprint(table.Rows[0].Cells[:3]) != "[n1 250m 64Mi]" {
-		t.Errorf("as a table: %v, %v", table.Rows, err)
+		t.Errorf("usage of nodes as a table: got %v, %v, want n1 and s1", table.Rows, err)
 	}
 }
 
 func formatUsage(l corev1.ResourceList) string { return l.Cpu().String() + " " + l.Memory().String() }
 
-// testUntrustedPeers checks callers that connect to an agent directly, and agents with the
-// wrong identity.
+// testUntrustedPeers checks clients that connect to an agent directly, and agents with the wrong identity.
 func (c *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	address := c.agent(pki.Node("n1"), n)
 	roots := x509.NewCertPool()
@@ -127,21 +126,21 @@ func (c *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	token := c.createServiceAccount(t, "scraper")
 	for path, want := range map[string]int{"/metrics/resource": 200, "/stats/summary": 403, "/containerLogs/default/web/main": 403} {
 		if got := get(path, nil, token); got != want {
-			t.Errorf("a service account at %s: %d, want %d", path, got, want)
+			t.Errorf("a service account at %s: got code %d, want %d", path, got, want)
 		}
 	}
-	admin, server, other, scheduler := pki.Admin(), pki.KubeletClient(), pki.Node("n2"), pki.Scheduler()
+	admin, apiServer, otherNode, scheduler := pki.Admin(), pki.KubeletClient(), pki.Node("n2"), pki.Scheduler()
 	for name, tc := range map[string]struct {
 		id    *pki.Identity
 		token string
 		want  int
 	}{
-		"anonymous": {nil, "", 401}, "an invalid token": {nil, "no.such.token", 401}, "another node": {&other, "", 403},
-		"the scheduler": {&scheduler, "", 403}, "the admin": {&admin, "", 200}, "the API server": {&server, "", 200},
+		"anonymous": {nil, "", 401}, "an invalid token": {nil, "no.such.token", 401}, "another node": {&otherNode, "", 403},
+		"the scheduler": {&scheduler, "", 403}, "the admin": {&admin, "", 200}, "the API server": {&apiServer, "", 200},
 	} {
 		for _, path := range []string{"/pods", "/stats/summary", "/healthz", "/containerLogs/default/web/main"} {
 			if got := get(path, tc.id, tc.token); got != tc.want {
-				t.Errorf("%s at %s: %d, want %d", name, path, got, tc.want)
+				t.Errorf("%s at %s: got code %d, want %d", name, path, got, tc.want)
 			}
 		}
 	}
@@ -159,7 +158,7 @@ func (c *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	c.checkRefused(t, "n4", "connection refused")
 }
 
-// createServiceAccount returns a token of a service account that may read node metrics.
+// createServiceAccount creates a service account that may read node metrics, and returns a token.
 func (c *testCluster) createServiceAccount(t *testing.T, name string) string {
 	t.Helper()
 	accounts := c.client.CoreV1().ServiceAccounts("default")
@@ -172,7 +171,7 @@ func (c *testCluster) createServiceAccount(t *testing.T, name string) string {
 		review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
 		if err == nil && !review.Status.Allowed {
-			err = errors.New("not granted yet")
+			err = errors.New("the service account may not get nodes/metrics yet")
 		}
 		return err
 	})
@@ -197,21 +196,22 @@ func (c *testCluster) grant(t *testing.T, name string, subject rbacv1.Subject, r
 	}
 }
 
+// checkRefused checks that the API server rejects requests to the agent of a node, with the reason.
 func (c *testCluster) checkRefused(t *testing.T, node, reason string) {
 	t.Helper()
 	text, err := c.getRaw("", "/api/v1/nodes/"+node+"/proxy/healthz")
 	if err == nil || !strings.Contains(text+err.Error(), reason) {
-		t.Errorf("node %s: %q, %v, want %q", node, text, err, reason)
+		t.Errorf("node %s: got %q, %v, want an error with %q", node, text, err, reason)
 	}
 }
 
 func (c *testCluster) testSimulatedNode(t *testing.T) {
 	const want = `pod "simulated" on node "s1" is simulated: it has no logs`
 	if _, err := c.client.CoreV1().Pods("default").GetLogs("simulated", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("logs: %v", err)
+		t.Errorf("logs of a simulated pod: got error %v, want %q", err, want)
 	}
 	c.pod("missing", "s1", "main")
 	if _, err := c.client.CoreV1().Pods("default").GetLogs("missing", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
-		t.Errorf("logs of a pod that its node does not have: %v", err)
+		t.Errorf("logs of a pod that its node does not have: got error %v, want NotFound", err)
 	}
 }

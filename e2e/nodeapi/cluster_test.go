@@ -25,8 +25,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// testCluster is an API server and the agents of some nodes, in this process but with real
-// TLS.
+// testCluster is an API server and the agents of nodes in this process. They use TLS.
 type testCluster struct {
 	t      *testing.T
 	server *apiserver.Server
@@ -39,13 +38,13 @@ func newTestCluster(t *testing.T) *testCluster {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
 	o.DisableAdmissionPlugins = []string{"ServiceAccount"}
-	server, err := apiserver.New(t.Context(), o)
+	apiServer, err := apiserver.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx) }()
+	go func() { done <- apiServer.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -53,21 +52,21 @@ func newTestCluster(t *testing.T) *testCluster {
 		}
 	})
 	select {
-	case <-server.Ready():
+	case <-apiServer.Ready():
 	case <-time.After(time.Minute):
 		t.Fatal("the API server is not ready after a minute")
 	}
-	admin, err := clientcmd.BuildConfigFromFlags("", server.KubeconfigPath())
+	admin, err := clientcmd.BuildConfigFromFlags("", apiServer.KubeconfigPath())
 	if err != nil {
 		t.Fatal(err)
 	}
 	admin.QPS = -1
-	c := &testCluster{t: t, server: server, admin: admin}
+	c := &testCluster{t: t, server: apiServer, admin: admin}
 	c.client = c.impersonate("", admin)
 	return c
 }
 
-// impersonate returns a client of another user, or of the admin if the name is empty.
+// impersonate returns a client with config that impersonates a user, or none if user is empty.
 func (c *testCluster) impersonate(user string, config *rest.Config) kubernetes.Interface {
 	c.t.Helper()
 	config = rest.CopyConfig(config)
@@ -79,7 +78,7 @@ func (c *testCluster) impersonate(user string, config *rest.Config) kubernetes.I
 	return client
 }
 
-// credential returns a client certificate and a client that uses it.
+// credential returns a certificate of an identity, for clients and servers, and a client that uses it.
 func (c *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.Interface) {
 	c.t.Helper()
 	certPEM, keyPEM, err := c.server.Authority().ClientPEM(id)
@@ -103,13 +102,13 @@ func (c *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	server, err := server.New(server.Options{Listener: listener, Certificate: cert, ClientCA: c.server.Authority().CAPEM(), Client: client, Nodes: nodes, Log: klog.Background()})
+	s, err := server.New(server.Options{Listener: listener, Certificate: cert, ClientCA: c.server.Authority().CAPEM(), Client: client, Nodes: nodes, Log: klog.Background()})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx) }()
+	go func() { done <- s.Run(ctx) }()
 	c.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -119,15 +118,15 @@ func (c *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr
 	return listener.Addr().(*net.TCPAddr)
 }
 
-// node creates a Node whose agent has the address.
-func (c *testCluster) node(name string, at *net.TCPAddr, annotations map[string]string) {
+// node creates a Node whose agent has the address. The node has no agent port if address is nil.
+func (c *testCluster) node(name string, address *net.TCPAddr, annotations map[string]string) {
 	c.t.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{"name": name}}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
 	n.Status.Allocatable = n.Status.Capacity
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "nowhere.invalid"}, {Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
-	if at != nil {
-		n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(at.Port)
+	if address != nil {
+		n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(address.Port)
 	}
 	if _, err := c.client.CoreV1().Nodes().Create(c.t.Context(), n, metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
@@ -177,8 +176,8 @@ func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container
 	return id
 }
 
-// podUsageSummary returns a summary of a node on which each pod has one container with
-// these figures.
+// podUsageSummary returns a function that returns a summary of a node. The node, each pod and its first
+// container use nanoCores of CPU and bytes of memory.
 func podUsageSummary(node string, nanoCores, bytes uint64, pods ...*corev1.Pod) func(context.Context) (*stats.Summary, error) {
 	return func(context.Context) (*stats.Summary, error) {
 		now := metav1.Now()

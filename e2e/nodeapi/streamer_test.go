@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// streamingRuntime is a runtime that serves streams over SPDY as containerd does. Commands
-// print their arguments, and ports return what they receive.
+// streamingRuntime is a runtime that serves streams over SPDY as containerd does. Commands print their
+// arguments, and ports respond with their number and the first line that they receive.
 type streamingRuntime struct {
 	*fake.Service
 	server *httptest.Server
@@ -63,7 +63,8 @@ func (s *streamingRuntime) PortForward(context.Context, *cri.PortForwardRequest)
 	return s.server.URL + "/portforward", nil
 }
 
-// accept upgrades a connection and returns the streams that the client opens.
+// accept upgrades a connection and returns a channel of the streams that the client opens. The connection is
+// nil if the handshake failed.
 func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpstream.Connection, chan httpstream.Stream) {
 	if _, err := httpstream.Handshake(r, w, protocols); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -80,16 +81,16 @@ func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpst
 	return conn, opened
 }
 
-// run simulates a command: it prints its arguments to stdout and "warning" to stderr,
-// returns stdin in upper case, and exits with 7 if its arguments are "exit 7".
-func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command string) {
+// run simulates a command. It prints the command to stdout and "warning" to stderr, prints stdin in upper
+// case, and exits with code 7 if the command is "exit 7".
+func run(w http.ResponseWriter, r *http.Request, stdin, stdout, stderr bool, command string) {
 	conn, opened := accept(w, r, "v4.channel.k8s.io")
 	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	want := 1
-	for _, requested := range []bool{in, out, errs} {
+	want := 1 // the error stream
+	for _, requested := range []bool{stdin, stdout, stderr} {
 		if requested {
 			want++
 		}
@@ -103,13 +104,13 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command str
 			return
 		}
 	}
-	if out {
+	if stdout {
 		fmt.Fprintln(streams["stdout"], command)
 	}
-	if errs {
+	if stderr {
 		fmt.Fprintln(streams["stderr"], "warning")
 	}
-	if in {
+	if stdin {
 		text, _ := io.ReadAll(streams["stdin"])
 		fmt.Fprint(streams["stdout"], strings.ToUpper(string(text)))
 	}
@@ -125,7 +126,7 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command str
 	<-conn.CloseChan() // the client has read everything
 }
 
-// forward responds to each line that arrives at a port with the port and the line.
+// forward responds to the first line of each data stream with the port and the line.
 func forward(w http.ResponseWriter, r *http.Request) {
 	conn, opened := accept(w, r, "portforward.k8s.io")
 	if conn == nil {

@@ -31,16 +31,17 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// TestNodeAPI uses clients of the API server with agents that have a fake container runtime.
+// TestNodeAPI tests requests to nodes that clients send to the API server. The agents have a fake container
+// runtime.
 func TestNodeAPI(t *testing.T) {
 	c, rt := newTestCluster(t), newStreamingRuntime(t)
 	var web, simulated *corev1.Pod
-	real := &server.Node{Name: "n1", Runtime: rt, Pods: func() []*corev1.Pod { return []*corev1.Pod{web} },
+	node := &server.Node{Name: "n1", Runtime: rt, Pods: func() []*corev1.Pod { return []*corev1.Pod{web} },
 		Summary: func(ctx context.Context) (*stats.Summary, error) {
 			return podUsageSummary("n1", 250e6, 64<<20, web)(ctx)
 		},
 		Disk: func(context.Context) (any, error) { return map[string]int{"images": 3}, nil }}
-	c.node("n1", c.agent(pki.Node("n1"), real), nil)
+	c.node("n1", c.agent(pki.Node("n1"), node), nil)
 	web = c.pod("web", "n1", "main", "side")
 	id := rt.startContainer(t, web, "main", 0)
 
@@ -61,7 +62,7 @@ func TestNodeAPI(t *testing.T) {
 	t.Run("proxy", func(t *testing.T) { c.testProxy(t) })
 	t.Run("usage", func(t *testing.T) { c.testUsage(t) })
 	t.Run("permissions", func(t *testing.T) { c.testPermissions(t) })
-	t.Run("untrusted peers", func(t *testing.T) { c.testUntrustedPeers(t, real) })
+	t.Run("untrusted peers", func(t *testing.T) { c.testUntrustedPeers(t, node) })
 	t.Run("simulated", func(t *testing.T) { c.testSimulatedNode(t) })
 }
 
@@ -130,7 +131,7 @@ func (c *testCluster) testLogs(t *testing.T, rt *streamingRuntime, p *corev1.Pod
 	}
 }
 
-// executors returns an executor for each protocol of kubectl.
+// executors returns an executor for each protocol of kubectl. path is exec or attach, and o its options.
 func (c *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
 	t.Helper()
 	u := c.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
@@ -152,23 +153,23 @@ func (c *testCluster) executors(t *testing.T, path string, o any, method string)
 }
 
 func (c *testCluster) testExec(t *testing.T) {
-	o := &corev1.PodExecOptions{Container: "main", Command: []string{"say", "it&is"}, Stdin: true, Stdout: true, Stderr: true}
+	o := &corev1.PodExecOptions{Container: "main", Command: []string{"echo", "a&b"}, Stdin: true, Stdout: true, Stderr: true}
 	for variant, e := range c.executors(t, "exec", o, http.MethodPost) {
 		var out, errs bytes.Buffer
-		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("quiet"), Stdout: &out, Stderr: &errs})
-		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "warning\n" {
-			t.Errorf("%s: %q, %q, %v", variant, out.String(), errs.String(), err)
+		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("input"), Stdout: &out, Stderr: &errs})
+		if err != nil || out.String() != "echo a&b\nINPUT" || errs.String() != "warning\n" {
+			t.Errorf("%s: got stdout %q, stderr %q and error %v, want the command, INPUT and warning", variant, out.String(), errs.String(), err)
 		}
 	}
 	for variant, e := range c.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
 		if code, ok := err.(exec.CodeExitError); !ok || code.Code != 7 {
-			t.Errorf("%s: %v, want exit code 7", variant, err)
+			t.Errorf("%s: got error %v, want exit code 7", variant, err)
 		}
 	}
 	for variant, e := range c.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" is not running`) {
-			t.Errorf("%s: exec in a terminated container: %v", variant, err)
+			t.Errorf("%s: exec in a container without a process: got error %v, want \"is not running\"", variant, err)
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (c *testCluster) testAttach(t *testing.T) {
 	for variant, e := range c.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out}); err != nil || out.String() != "attached\n" {
-			t.Errorf("%s: %q, %v", variant, out.String(), err)
+			t.Errorf("%s: got %q and error %v, want attached", variant, out.String(), err)
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (c *testCluster) testPortForward(t *testing.T) {
 		}
 		fmt.Fprintln(conn, "hello")
 		if line, err := bufio.NewReader(conn).ReadString('\n'); line != "8080 hello\n" {
-			t.Errorf("%s: %q, %v", variant, line, err)
+			t.Errorf("%s: got line %q and error %v, want 8080 hello", variant, line, err)
 		}
 		_ = conn.Close()
 		close(stop)
@@ -225,6 +226,8 @@ func (c *testCluster) testPortForward(t *testing.T) {
 	}
 }
 
+// getRaw returns the response to a GET request of a user, or of the admin if user is empty. With an error it
+// returns the message of the Status.
 func (c *testCluster) getRaw(user, path string) (string, error) {
 	client := c.client
 	if user != "" {
@@ -248,7 +251,7 @@ func (c *testCluster) testProxy(t *testing.T) {
 		"/api/v1/nodes/s2/proxy/pods":             `"items":[]`,
 	} {
 		if got, err := c.getRaw("", path); err != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+			t.Errorf("%s: got %q, %v, want text with %q", path, got, err, want)
 		}
 	}
 	for path, want := range map[string]string{
@@ -258,7 +261,7 @@ func (c *testCluster) testProxy(t *testing.T) {
 		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
 		if got, err := c.getRaw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
-			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+			t.Errorf("%s: got %q, %v, want text with %q", path, got, err, want)
 		}
 	}
 }
@@ -270,20 +273,20 @@ func (c *testCluster) testPermissions(t *testing.T) {
 		t.Errorf("logs with permission: %v", err)
 	}
 	if _, err := c.impersonate("bob", c.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
-		t.Errorf("logs without permission: %v", err)
+		t.Errorf("logs without permission: got error %v, want Forbidden", err)
 	}
-	otherUser := rest.CopyConfig(c.admin)
-	otherUser.Impersonate.UserName = "eve"
+	eve := rest.CopyConfig(c.admin)
+	eve.Impersonate.UserName = "eve"
 	for name, path := range map[string]string{
 		"exec":                     "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
 		"exec through nodes/proxy": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
 	} {
-		e, err := remotecommand.NewWebSocketExecutor(otherUser, http.MethodGet, c.admin.Host+path)
+		e, err := remotecommand.NewWebSocketExecutor(eve, http.MethodGet, c.admin.Host+path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), "create") && !strings.Contains(err.Error(), "orbidden") {
-			t.Errorf("%s over a WebSocket, with the verb get alone: %v", name, err)
+			t.Errorf("%s over a WebSocket with only the verb get: got error %v, want a rejection", name, err)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type cluster struct {
 	client kubernetes.Interface
 }
 
+// newCluster starts an API server with the changed default options.
 func newCluster(t *testing.T, change ...func(*apiserver.Options)) cluster {
 	t.Helper()
 	o := apiserver.DefaultOptions()
@@ -55,7 +56,7 @@ func newCluster(t *testing.T, change ...func(*apiserver.Options)) cluster {
 	return cluster{server, t, client}
 }
 
-// waitUntil waits until f, which returns what is missing, returns an empty string.
+// waitUntil waits until f returns an empty string. f returns what is missing.
 func (c cluster) waitUntil(f func() string) {
 	c.t.Helper()
 	var missing string

@@ -1,3 +1,4 @@
-// Package tenancy tests the isolation of the users of one cluster, in this process: quotas under concurrent creates,
-// and fairness under load. BERTH_SOAK=1 makes the load of TestSlowPostsSoak larger and longer.
+// Package tenancy tests the isolation of the users of a cluster: quotas under concurrent creates, and
+// fairness under load. The clusters run in this process. With BERTH_SOAK=1, TestSlowPostsSoak has more
+// connections and runs longer.
 package tenancy

@@ -29,8 +29,8 @@ func (c cluster) userConfig(id pki.Identity) *rest.Config {
 	return &rest.Config{Host: "https://" + c.Address(), QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority().CAPEM(), CertData: cert, KeyData: key}}
 }
 
-// openSlowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
-// returns once the server has accepted them.
+// openSlowPosts sends n access reviews with bodies that never end, each on a separate connection. It returns
+// when the server has read their headers.
 func (c cluster) openSlowPosts(config *rest.Config, n int) {
 	c.t.Helper()
 	var sent, ended sync.WaitGroup
@@ -51,7 +51,7 @@ func (c cluster) openSlowPosts(config *rest.Config, n int) {
 		})
 		go func() {
 			defer sent.Done()
-			// More than the client buffers, so that the server has read the header.
+			// The server reads the header before the client can write more than its buffer.
 			_, _ = writer.Write([]byte(`{"apiVersion":` + strings.Repeat(" ", 32<<10)))
 		}()
 		c.t.Cleanup(func() { writer.Close() })
@@ -59,8 +59,8 @@ func (c cluster) openSlowPosts(config *rest.Config, n int) {
 	sent.Wait()
 }
 
-// A user without any role opens more slow requests than the server has seats. Nodes renew their
-// leases, and other users get responses.
+// TestSlowRequestsDoNotBlockOtherUsers checks that nodes renew their leases and other users get responses
+// while a user without roles has more slow requests than the server has seats.
 func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 	const seats, slow = 10, 100
 	c := newCluster(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = seats, seats })
@@ -77,7 +77,7 @@ func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.waitUntil(func() string { // the binding has reached the authorizer
+	c.waitUntil(func() string { // until the authorizer observes the binding
 		if _, err := joe.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 			return err.Error()
 		}
@@ -86,19 +86,20 @@ func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 	c.openSlowPosts(c.userConfig(pki.Identity{Name: "system:serviceaccount:default:default", Groups: []string{"system:serviceaccounts"}}), slow)
 	lease, err := node.CoordinationV1().Leases("kube-node-lease").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("a node creates its lease: %v", err)
+		t.Fatalf("creating the lease of a node: %v", err)
 	}
 	for i := range 20 {
 		if lease, err = node.CoordinationV1().Leases("kube-node-lease").Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
-			t.Fatalf("a node renews its lease: %v", err)
+			t.Fatalf("renewing the lease of a node: %v", err)
 		}
 		if _, err := joe.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("m", i)}}, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("another user creates an object: %v", err)
+			t.Fatalf("creating an object as another user: %v", err)
 		}
 	}
 }
 
-// Berth's components have the priority levels of their equivalents in Kubernetes.
+// TestPriorityLevelsOfComponents checks that Berth's components have the priority levels of their equivalents
+// in Kubernetes.
 func TestPriorityLevelsOfComponents(t *testing.T) {
 	c := newCluster(t)
 	levels := map[string]string{} // by UID
@@ -126,14 +127,14 @@ func TestPriorityLevelsOfComponents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.waitUntil(func() string { // the configuration reaches the filter
+		c.waitUntil(func() string { // until the filter observes the configuration
 			resp, err := (&http.Client{Transport: transport}).Get("https://" + c.Address() + tc.path)
 			if err != nil {
 				return err.Error()
 			}
 			resp.Body.Close()
 			if got := levels[resp.Header.Get("X-Kubernetes-PF-PriorityLevel-UID")]; got != tc.want {
-				return fmt.Sprintf("%s, %s: status %d, priority level %q, want %q", tc.id.Name, tc.path, resp.StatusCode, got, tc.want)
+				return fmt.Sprintf("%s, %s: got status %d and priority level %q, want %q", tc.id.Name, tc.path, resp.StatusCode, got, tc.want)
 			}
 			return ""
 		})

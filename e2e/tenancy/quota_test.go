@@ -44,6 +44,7 @@ func (c cluster) startQuotaController() {
 	})
 }
 
+// createQuota creates the quota q.
 func (c cluster) createQuota(hard corev1.ResourceList) {
 	c.t.Helper()
 	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
@@ -52,7 +53,7 @@ func (c cluster) createQuota(hard corev1.ResourceList) {
 	}
 }
 
-// waitForUsed waits until the status of the quota has the usage want.
+// waitForUsed waits until the usage of a resource in the status of the quota q is want.
 func (c cluster) waitForUsed(name corev1.ResourceName, want string) {
 	c.t.Helper()
 	c.waitUntil(func() string {
@@ -61,27 +62,28 @@ func (c cluster) waitForUsed(name corev1.ResourceName, want string) {
 			return err.Error()
 		}
 		if got, found := q.Status.Used[name]; !found || got.String() != want {
-			return fmt.Sprintf("used %s is %s, want %s", name, got.String(), want)
+			return fmt.Sprintf("got usage of %s %s, want %s", name, got.String(), want)
 		}
 		return ""
 	})
 }
 
-// A quota whose usage was never computed rejects the objects that it limits.
+// TestQuotaWithoutStatusRejects checks that a quota whose usage was never computed rejects the objects that
+// it limits.
 func TestQuotaWithoutStatusRejects(t *testing.T) {
 	c := newCluster(t)
 	c.createQuota(corev1.ResourceList{"pods": resource.MustParse("2")})
 	_, err := c.client.CoreV1().Pods("default").Create(t.Context(), newPod("p-"), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "status unknown for quota: q, resources: pods") {
-		t.Errorf("a pod under a quota without a status: %v, want 403", err)
+		t.Errorf("a pod under a quota without a status: got error %v, want Forbidden because of the status", err)
 	}
 	if _, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}}, metav1.CreateOptions{}); err != nil {
 		t.Errorf("a kind that the quota does not limit: %v", err)
 	}
 }
 
-// Concurrent creators of two users cannot exceed a quota, while pods are deleted and the controller
-// releases them.
+// TestConcurrentCreatorsCannotExceedQuota checks that concurrent creators cannot exceed a quota, also while
+// pods are deleted and the controller updates the usage.
 func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 	const limit, creators = 10, 100
 	c := newCluster(t)
@@ -99,7 +101,7 @@ func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 				case err == nil:
 					admitted.Add(1)
 				case !apierrors.IsForbidden(err):
-					t.Errorf("creating a pod beyond the quota: %v, want 403", err)
+					t.Errorf("a pod beyond the quota: got error %v, want Forbidden", err)
 				}
 			})
 		}
@@ -118,14 +120,16 @@ func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for remaining := 3; remaining > 0; remaining -= createAll() { // until the controller has released all
+	for remaining := 3; remaining > 0; remaining -= createAll() { // until the controller has subtracted all deleted pods
 	}
 	if list, err = pods.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != limit {
-		t.Errorf("%d pods, want %d: %v", len(list.Items), limit, err)
+		t.Errorf("got %d pods, want %d: %v", len(list.Items), limit, err)
 	}
 	c.waitForUsed("pods", fmt.Sprint(limit))
 }
 
+// limitedResources is an admission configuration that limits pods of two priority classes and pods with
+// affinity across namespaces.
 const limitedResources = `apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
 plugins:
@@ -140,7 +144,8 @@ plugins:
       - {scopeName: CrossNamespacePodAffinity, operator: Exists}
 `
 
-// Priority classes and affinity that the configuration limits require a quota that allows them.
+// TestLimitedScopesNeedQuota checks that pods in the scopes that the configuration limits require a quota
+// that allows them.
 func TestLimitedScopesNeedQuota(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	if err := os.WriteFile(file, []byte(limitedResources), 0o600); err != nil {
@@ -162,7 +167,7 @@ func TestLimitedScopesNeedQuota(t *testing.T) {
 	pods := c.client.CoreV1().Pods("default")
 	for name, pod := range map[string]*corev1.Pod{"system class": withClass("system-cluster-critical"), "class": withClass("gold"), "affinity": withAffinity} {
 		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "insufficient quota to match these scopes") {
-			t.Errorf("%s without a quota: %v, want a rejection", name, err)
+			t.Errorf("%s without a quota: got error %v, want \"insufficient quota\"", name, err)
 		}
 	}
 	if _, err := pods.Create(t.Context(), newPod("p-"), metav1.CreateOptions{}); err != nil {
@@ -178,6 +183,6 @@ func TestLimitedScopesNeedQuota(t *testing.T) {
 		t.Errorf("the first pod of the class: %v", err)
 	}
 	if _, err := pods.Create(t.Context(), withClass("gold"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota: q") {
-		t.Errorf("the second pod of the class: %v, want 403", err)
+		t.Errorf("the second pod of the class: got error %v, want \"exceeded quota: q\"", err)
 	}
 }

@@ -28,8 +28,8 @@ import (
 type attack struct {
 	config      *rest.Config
 	connections int
-	opened      atomic.Int64 // requests
-	interval    time.Duration
+	opened      atomic.Int64  // number of requests whose body has begun
+	interval    time.Duration // between two parts of a body
 }
 
 // run keeps all connections busy until ctx is done. It opens a new request when the server ends one.
@@ -51,7 +51,7 @@ func (a *attack) run(ctx context.Context, t *testing.T) {
 	wg.Wait()
 }
 
-// post sends one review whose body grows slowly, until the server answers or ctx is done.
+// post sends one access review whose body grows slowly, until the server responds or ctx is done.
 func (a *attack) post(ctx context.Context, client *http.Client) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +86,7 @@ func (a *attack) post(ctx context.Context, client *http.Client) {
 	}
 }
 
-// latencies returns the sorted durations of n writes of another user.
+// latencies returns the sorted durations of n writes with a client. prefix is the prefix of the names.
 func latencies(t *testing.T, client kubernetes.Interface, prefix string, n int) []time.Duration {
 	t.Helper()
 	var durations []time.Duration
@@ -94,7 +94,7 @@ func latencies(t *testing.T, client kubernetes.Interface, prefix string, n int) 
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", prefix, i)}}
 		start := time.Now()
 		if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("another user creates an object: %v", err)
+			t.Fatalf("creating an object as another user: %v", err)
 		}
 		durations = append(durations, time.Since(start))
 	}
@@ -102,7 +102,8 @@ func latencies(t *testing.T, client kubernetes.Interface, prefix string, n int) 
 	return durations
 }
 
-// countNotReady counts the events of nodes that are not Ready. The test fails if the watch ends early.
+// countNotReady counts the watch events of nodes that are not Ready. The test fails if the watch ends before
+// the test.
 func countNotReady(t *testing.T, client kubernetes.Interface) *atomic.Int64 {
 	t.Helper()
 	notReady := &atomic.Int64{}
@@ -133,8 +134,8 @@ func countNotReady(t *testing.T, client kubernetes.Interface) *atomic.Int64 {
 	return notReady
 }
 
-// newAccount returns the configuration of a new service account of the namespace default.
-func newAccount(t *testing.T, c *berthtest.Cluster, name string) *rest.Config {
+// newServiceAccount creates a service account in the namespace default and returns its client configuration.
+func newServiceAccount(t *testing.T, c *berthtest.Cluster, name string) *rest.Config {
 	t.Helper()
 	accounts := c.Client.CoreV1().ServiceAccounts("default")
 	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -149,9 +150,9 @@ func newAccount(t *testing.T, c *berthtest.Cluster, name string) *rest.Config {
 	return config
 }
 
-// A service account without roles keeps connections busy with slow reviews. No node becomes unready, and other users get
-// responses, whose latencies are printed. With BERTH_SOAK there are 500 connections for 90 s, long enough for each Lease to
-// expire twice.
+// TestSlowPostsSoak checks that no node becomes unready and other users get responses while a service
+// account without roles keeps connections busy with slow requests. It logs the latencies of the responses.
+// With BERTH_SOAK there are 500 connections for 90 s, long enough for each Lease to expire twice.
 func TestSlowPostsSoak(t *testing.T) {
 	connections, rounds, duration := 60, 200, time.Duration(0)
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -159,7 +160,7 @@ func TestSlowPostsSoak(t *testing.T) {
 	}
 	c := berthtest.Start(t, berthtest.Nodes(20))
 	notReady := countNotReady(t, c.Client)
-	eve, joe := newAccount(t, c, "eve"), newAccount(t, c, "joe")
+	eve, joe := newServiceAccount(t, c, "eve"), newServiceAccount(t, c, "joe")
 	other, err := kubernetes.NewForConfig(joe)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestSlowPostsSoak(t *testing.T) {
 	if _, err := c.Client.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.Eventually("the binding reaches the authorizer", func(ctx context.Context) error {
+	c.Eventually("the authorizer observes the binding", func(ctx context.Context) error {
 		_, err := other.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
 		return err
 	})
@@ -181,7 +182,7 @@ func TestSlowPostsSoak(t *testing.T) {
 	defer func() { stop(); <-ended }()
 	c.Eventually("all connections are busy", func(context.Context) error {
 		if n := slow.opened.Load(); n < int64(connections) {
-			return fmt.Errorf("%d of %d", n, connections)
+			return fmt.Errorf("%d of %d connections are busy", n, connections)
 		}
 		return nil
 	})

@@ -41,7 +41,7 @@ type Policy struct {
 // Metric is the result of one metric.
 type Metric struct {
 	Name     string
-	Failed   bool // it has no value
+	Failed   bool // the metric has no value
 	Replicas int32
 }
 
@@ -68,7 +68,7 @@ type Decision struct {
 	Able, Limited *Condition
 }
 
-// Step decides the number of replicas at a time. It records the recommendation in h.
+// Step returns the number of replicas to set at now. It records the recommendation in h.
 func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	if len(h.recommendations) == 0 {
 		h.recommend(now, in.Current)
@@ -99,8 +99,8 @@ func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	return d
 }
 
-// largestProposal returns the largest proposal. It reports false if all metrics failed, or if one failed and the others require fewer
-// replicas.
+// largestProposal returns the largest proposal. It reports false if all metrics failed, or if one
+// failed and the others require fewer replicas.
 func largestProposal(in Input) (replicas int32, name string, ok bool) {
 	failed := 0
 	for _, m := range in.Metrics {

@@ -22,7 +22,7 @@ func run(t *testing.T, name string, a Autoscaler, current int32, minutes ...minu
 		now := start.Add(time.Duration(i) * time.Minute)
 		d := Step(now, h, a, Input{Current: current, Metrics: []Metric{{Name: "cpu", Replicas: m.recommendation}}})
 		if d.Replicas != m.replicas || d.Able == nil || d.Able.Reason != m.able || d.Limited.Reason != m.limited || d.Limited.True != (m.limited != "DesiredWithinRange") {
-			t.Errorf("%s, minute %d: %+v, %+v, %+v; want %+v", name, i, d, d.Able, d.Limited, m)
+			t.Errorf("%s, minute %d: got %+v, conditions %+v and %+v; want %+v", name, i, d, d.Able, d.Limited, m)
 		}
 		h.Scaled(now, current, d.Replicas)
 		current = d.Replicas
@@ -105,9 +105,9 @@ func TestInvariants(t *testing.T) {
 			case d.Replicas < a.Min || d.Replicas > a.Max:
 				t.Fatalf("Limits: %d replicas, want %d to %d", d.Replicas, a.Min, a.Max)
 			case desired > current && d.Replicas < current, desired < current && d.Replicas > current && a.Behavior != nil:
-				t.Fatalf("Monotone: scaled from %d to %d, recommended %d", current, d.Replicas, desired)
+				t.Fatalf("Monotone: scaled from %d to %d, want no step away from %d", current, d.Replicas, desired)
 			case m[1].Failed && d.Replicas < current:
-				t.Fatalf("MissingMetrics: scaled from %d to %d without a metric", current, d.Replicas)
+				t.Fatalf("MissingMetrics: scaled from %d to %d without a metric, want no scaling down", current, d.Replicas)
 			}
 			h.Scaled(now, current, d.Replicas)
 			current = d.Replicas

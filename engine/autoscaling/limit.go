@@ -66,7 +66,8 @@ func (a Autoscaler) limit(now time.Time, h *History, current, desired int32, d *
 	d.Replicas, d.Limited = desired, &limited
 }
 
-// allowedUp returns the maximum number of replicas after a decision to scale up: by default twice the current number, or 4.
+// allowedUp returns the maximum number of replicas after a decision to scale up: by default twice the
+// current number, but at least 4.
 func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	if a.Behavior == nil {
 		return int32(max(min(2*int64(current), math.MaxInt32), 4))
@@ -74,8 +75,8 @@ func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	return max(current, a.Behavior.Up.allowed(now, current, h.scaleUps, h.scaleDowns, 1))
 }
 
-// allowed returns the number of replicas to which the policies allow scaling in a direction, which is 1 or -1. Changes in the
-// period of a policy count, in both directions.
+// allowed returns the number of replicas to which the policies allow scaling in a direction, which is 1
+// or -1. Changes in the period of a policy count, in both directions.
 func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, direction int32) int32 {
 	if r.Select == Disabled {
 		return current
@@ -84,9 +85,9 @@ func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, dir
 	for _, p := range r.Policies {
 		from := now.Add(-p.Period)
 		start := current - direction*(sumChanges(same, from)-sumChanges(opposite, from))
-		to := float64(start) + float64(direction)*float64(p.Value)
-		if p.Percent {
-			to = float64(start) * (1 + float64(direction)*float64(p.Value)/100)
+		to := float64(int64(start) + int64(direction)*int64(p.Value))
+		if p.Percent { // the conversions prevent fused operations, whose results differ between platforms
+			to = float64(float64(start) * (1 + float64(float64(direction)*float64(p.Value)/100)))
 			if direction > 0 {
 				to = math.Ceil(to)
 			}

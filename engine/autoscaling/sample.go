@@ -3,7 +3,8 @@ package autoscaling
 import "time"
 
 const (
-	// CPUInitialization is how long after its start a pod's CPU usage counts only if it was measured while the pod was ready.
+	// CPUInitialization is how long after its start a pod's CPU usage counts only if it was measured
+	// while the pod was ready.
 	CPUInitialization = 5 * time.Minute
 	// InitialReadiness is how long after its start a pod that was never ready counts as starting.
 	InitialReadiness = 30 * time.Second

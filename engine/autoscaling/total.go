@@ -9,8 +9,8 @@ type Total struct {
 	Average int64 // target of the value divided by the replicas
 }
 
-// ProposeTotal returns the number of replicas for such a metric. current is the number of replicas that the target should have,
-// running the number that it has, and ready the number of its ready pods.
+// ProposeTotal returns the number of replicas that a total requires. current is the number of replicas
+// that the target should have, running the number that it has, and ready the number of its ready pods.
 func ProposeTotal(t Total, tolerance Tolerance, current, running, ready int32) Proposal {
 	if t.Value > 0 {
 		ratio := float64(t.Usage) / float64(t.Value)

@@ -30,8 +30,8 @@ func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances
 }
 
 // Split divides potential victims, sorted by descending importance, into those whose eviction
-// violates a budget and the others, keeping their order. Each pod takes one from every budget that
-// covers it.
+// violates a budget and the others, keeping their order. Each pod consumes one disruption of every budget
+// that covers it.
 func (a *Allowances) Split(pods []*model.Pod) (violating, nonViolating []*model.Pod) {
 	remaining := slices.Clone(a.Allowed)
 	for _, p := range pods {
@@ -51,7 +51,7 @@ func (a *Allowances) Split(pods []*model.Pod) (violating, nonViolating []*model.
 	return violating, nonViolating
 }
 
-// Debits returns what victims, sorted by descending importance, take from the budgets: as many as a
+// Debits returns the disruptions that victims, sorted by descending importance, consume of the budgets: as many as a
 // budget allows are granted, and the others overrule it. Budgets without a debit are omitted. StatusOnly
 // debits nothing.
 func (a *Allowances) Debits(victims []*model.Pod) []decision.Debit {

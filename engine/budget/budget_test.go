@@ -74,11 +74,10 @@ func TestHealthy(t *testing.T) {
 	pods := []*model.Pod{pod("a", web), pod("granted", web), pod("deleting", web), pod("starting", web), pod("finished", web), pod("other", nil)}
 	pods[2].Deleting, pods[3].Ready, pods[4].Phase = true, false, model.Succeeded
 	if got := budget.Ledger.CountHealthy(b, pods); got != 1 {
-		t.Errorf("%d are healthy, want 1", got)
+		t.Errorf("CountHealthy() = %d, want 1", got)
 	}
 }
 
-// names returns the pods' names.
 func names(pods []*model.Pod) (out []string) {
 	for _, p := range pods {
 		out = append(out, p.Name)

@@ -1,5 +1,5 @@
 // Package budget implements PodDisruptionBudget arithmetic: which pods a budget covers, how many of them may
-// be disrupted now, and what a group of victims takes from which budget.
+// be disrupted now, and which disruptions a group of victims consumes of each budget.
 //
 // StatusInputs.ComputeStatus computes the status that the disruption controller writes. Evictions.Check
 // answers a request to the eviction API. Allowances serve preemption. The controllers, the API server and
@@ -23,6 +23,6 @@
 // see RefuseMultiple). An entry for the same pod younger than two minutes counts as debited once the pod has
 // the DisruptionTarget condition; before that its author may still revert it, so other requests must
 // retry for 30 s. For the status: an entry older than the pod of that name is dropped, and an entry of an
-// unknown pod is kept for its two minutes, because the pod watch may lag (the disruption controller drops
+// unknown pod remains for its two minutes, because the pod watch may lag (the disruption controller drops
 // it).
 package budget

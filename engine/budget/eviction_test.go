@@ -10,7 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// formatVerdict describes a verdict.
 func formatVerdict(v budget.Verdict) string {
 	var debits []string
 	for _, b := range v.Debits {
@@ -32,7 +31,8 @@ func formatVerdict(v budget.Verdict) string {
 	return s
 }
 
-// checkEviction checks the eviction of the first of three pods after changes, if not nil.
+// checkEviction returns the formatted verdict on the eviction of the first of three pods. changePod and changeBudget
+// may be nil.
 func checkEviction(e budget.Evictions, changePod func(*model.Pod), changeBudget func(*model.Budget)) string {
 	pods := newPods(3, rs)
 	if changePod != nil {
@@ -100,7 +100,7 @@ func withEntry(b *model.Budget) {
 	b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Second)}
 }
 
-// A retried request does not wait for its own entry.
+// TestOwnEntryIsAccepted checks that a retried request does not wait for its own entry.
 func TestOwnEntryIsAccepted(t *testing.T) {
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"b"}}, nil, withEntry); got != "granted" {
 		t.Errorf("with its own entry: %s, want granted", got)

@@ -76,7 +76,7 @@ func TestComputeStatus(t *testing.T) {
 		"pods without a controller":                     {model.IntOrPercent{}, amount(1), newPods(3, noOwner), "0/3/0/0 InsufficientPods UnmanagedPods"},
 		"a controller without a scale":                  {model.IntOrPercent{}, amount(1), append(newPods(3, rs), newPods(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
 		"a numeric minAvailable needs no scale":         {amount(1), model.IntOrPercent{}, newPods(3, job), "2/3/1/3 SufficientPods"},
-		"neither":                                       {model.IntOrPercent{}, model.IntOrPercent{}, newPods(3, rs), "0/3/0/0 InsufficientPods"},
+		"neither minAvailable nor maxUnavailable":       {model.IntOrPercent{}, model.IntOrPercent{}, newPods(3, rs), "0/3/0/0 InsufficientPods"},
 		"pods that are pending, terminating or unready": {amount(1), model.IntOrPercent{}, withUnhealthy(newPods(5, noOwner)), "1/2/1/5 SufficientPods"},
 	} {
 		b := &model.Budget{Namespace: "default", Name: "b", Selector: selectWeb, MinAvailable: c.min, MaxUnavailable: c.max, Generation: 2}
@@ -121,7 +121,7 @@ func TestComputeStatusKeepsEntries(t *testing.T) {
 		Disrupted:   []string{"deleted", "p0", "p1", "p2", "p3", "p4", "unseen"},
 		DisruptedAt: []time.Time{beforeNoon(2 * time.Minute), beforeNoon(time.Minute), noon, beforeNoon(2 * time.Minute), beforeNoon(time.Minute), beforeNoon(20 * time.Second), noon}}
 	got := budget.StatusInputs{Budget: b, Pods: pods, Now: noon}.ComputeStatus()
-	// p0 and p4 are not deleted yet, p2 never was, p3 is a new pod of that name. The unknown pod may
+	// p0 and p4 are not deleted yet, p2 was not deleted in time, p3 is a new pod of that name. The unknown pod may
 	// be missing from a lagging watch.
 	if formatStatus(got) != "1/2/1/5 SufficientPods NotDeleted(p2)" || fmt.Sprint(got.Disrupted) != "[p0 p4 unseen]" || got.RequeueAfter != time.Minute {
 		t.Errorf("status %s, entries %v, requeue after %s; want entries [p0 p4 unseen], 1m0s", formatStatus(got), got.Disrupted, got.RequeueAfter)

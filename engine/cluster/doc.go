@@ -7,7 +7,7 @@
 //
 //   - A pod is assigned to at most one node, a finished pod to none.
 //   - NodeInfo.Used, Scoring and Ports are the sums over NodeInfo.Pods.
-//   - Pods of an unknown node are kept until the node is added. Usage may exceed what is
+//   - Pods of an unknown node are stored until the node is added. Usage may exceed what is
 //     allocatable, because other schedulers bind pods, too.
 //   - An assumption ends when the pod is reported as bound, or with Forget or RemovePod.
 //   - The volumes and selected nodes in the plan of an assumed pod are reserved until they

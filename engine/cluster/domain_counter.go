@@ -23,7 +23,8 @@ type DomainCounter struct {
 	low  int // no domain has a lower count; valid if hist is not nil
 }
 
-// CounterKey returns the key of a counter for Index.Counter.
+// CounterKey returns the name of a counter for Index.Counter. key is the topology key, and eligible the name of
+// the NodeValues that exclude nodes, or "".
 func CounterKey(key, eligible string, m *Matcher) string {
 	b := make([]byte, 0, 128)
 	b = AppendText(b, key)
@@ -37,8 +38,8 @@ func CounterKey(key, eligible string, m *Matcher) string {
 	return string(b)
 }
 
-// Counter returns the counter with a key from CounterKey, creating it if necessary.
-// eligible may be nil. trackMin enables DomainCounter.Min.
+// Counter returns the counter with a name from CounterKey, creating it if necessary. key is the
+// topology key. eligible may be nil. trackMin enables DomainCounter.Min.
 func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, trackMin bool) *DomainCounter {
 	c := x.counters[name]
 	if c == nil {
@@ -123,6 +124,19 @@ func (c *DomainCounter) grow(domain int32) {
 		c.index.bytes += 4 * (size - len(c.eligible))
 		c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
 	}
+}
+
+// AppendCounted appends to dst the nodes of all domains with a count. ok is false if the result
+// would exceed maxNodes.
+func (c *DomainCounter) AppendCounted(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+	if c.nonzero.n > maxNodes { // every counted domain has at least one node
+		return dst, false
+	}
+	ok = c.nonzero.each(func(d int32) bool {
+		dst = append(dst, c.Topology.Members[d]...)
+		return len(dst) <= maxNodes
+	})
+	return dst, ok
 }
 
 // addOnNode adds pods on a node. In a fine-grained topology it logs the other nodes of the

@@ -139,7 +139,7 @@ func TestStateEqualsReference(t *testing.T) {
 			before := v.s.Revision()
 			g.step(t, v)
 			if v.s.Revision() < before {
-				t.Fatalf("seed %d step %d: revision %d after revision %d", seed, i, v.s.Revision(), before)
+				t.Fatalf("seed %d step %d: revision %d after revision %d, want no decrease", seed, i, v.s.Revision(), before)
 			}
 			if g.IntN(25) == 0 {
 				f := forkedState{v.s.Fork(), v.ref.clone()}

@@ -14,7 +14,7 @@ import (
 // its owner calls ExpireHolds.
 type holds struct {
 	all      cowMap[*model.Hold] // by "namespace/name"
-	owners   cowMap[*holdOwner]  // by namespace and owner uid
+	owners   cowMap[*holdOwner]  // by namespace and owner UID
 	next     time.Time           // first expiry; zero if there is none
 	released []*model.Pod        // see TakeReleased
 }

@@ -31,8 +31,8 @@ func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod)
 	s.updateReservations(key, &c)
 }
 
-// updateReservations stores an owner, determines its unused reservations and nominates
-// their placeholders.
+// updateReservations stores an owner and determines its unused reservations. It nominates their
+// placeholders, and releases those of the other reservations.
 func (s *State) updateReservations(key string, c *holdOwner) {
 	previous := c.unused
 	c.unused = unusedPlaceholders(c.holds, c.assigned)

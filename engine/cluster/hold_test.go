@@ -12,6 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
+// reserve returns a Hold that reserves a node for an owner. It is created at the given time in seconds and expires
+// 60 s later.
 func reserve(owner, node string, created int64) *model.Hold {
 	h := &model.Hold{Namespace: "x", Name: HoldName(owner, node, model.Reserve), Owner: model.Owner{UID: owner}, Node: node, Victim: "victim",
 		Created: time.Unix(created, 0), Until: time.Unix(created+60, 0)}
@@ -23,7 +25,7 @@ func ownedPod(uid, owner, node string, created int64) *model.Pod {
 	return &model.Pod{Namespace: "x", Name: uid, UID: uid, Owner: model.Owner{UID: owner}, NodeName: node, Created: time.Unix(created, 0), Spec: &model.PodSpec{}}
 }
 
-// reserved returns the reserved nodes by owner.
+// reserved returns the reservations as NODE:OWNER, in the order of node IDs.
 func reserved(s *State) string {
 	var out []string
 	for _, id := range s.NodeIDs() {
@@ -62,20 +64,20 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 		t.Errorf("with a replacement on another node: %q is reserved, want one node", reserved(s))
 	}
 	if got := len(s.TakeReleased()); got == 0 {
-		t.Error("TakeReleased returned no placeholder")
+		t.Error("TakeReleased returned no placeholder, want at least one")
 	}
 	s.RemovePod("new2")
 	if at, ok := s.NextHoldEnd(); !ok || !at.Equal(time.Unix(70, 0)) {
 		t.Errorf("NextHoldEnd() = %v, %t, want 70 s", at, ok)
 	}
 	if expired := s.ExpireHolds(time.Unix(69, 0)); len(expired) != 0 {
-		t.Errorf("after 69 s %v expired, want none", expired)
+		t.Errorf("after 69 s %d Holds expired, want none", len(expired))
 	}
 	if expired := s.ExpireHolds(time.Unix(70, 0)); len(expired) != 2 || reserved(s) != "" {
 		t.Errorf("after 70 s %d expired and %q is reserved, want 2 and none", len(expired), reserved(s))
 	}
-	if _, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
-		t.Error("a Hold remains after all have expired")
+	if at, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
+		t.Errorf("after all Holds expired: NextHoldEnd() = %v, %t, and %d Holds remain; want false and none", at, ok, len(s.HoldsOf("x", "o")))
 	}
 }
 
@@ -113,7 +115,7 @@ func TestHoldsEqualRecount(t *testing.T) {
 			fork.RemoveHold("x", HoldName("o", "a", model.Reserve))
 			fork.UpsertPod(ownedPod("f", "q", "a", 30))
 			if after := reserved(s); after != before {
-				t.Fatalf("seed %d: a fork changed %q to %q", seed, before, after)
+				t.Fatalf("seed %d: a fork changed %q to %q, want no change", seed, before, after)
 			}
 		}
 		rebuilt := New()

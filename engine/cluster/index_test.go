@@ -26,6 +26,7 @@ func (g gen) term() model.PodAffinityTerm {
 	return t
 }
 
+// terms adds random affinity terms to a specification.
 func (g gen) terms(s *model.PodSpec) {
 	for range g.IntN(2) {
 		s.Affinity = append(s.Affinity, g.term())
@@ -37,7 +38,7 @@ func (g gen) terms(s *model.PodSpec) {
 	}
 }
 
-// counterDef defines a counter.
+// counterDef defines a DomainCounter.
 type counterDef struct {
 	key      string
 	eligible func(*NodeInfo) int32 // nil: all
@@ -46,6 +47,7 @@ type counterDef struct {
 	m        Matcher
 }
 
+// counterDef returns a random definition.
 func (g gen) counterDef() counterDef {
 	d := counterDef{key: g.pick("zone", "disk", "host", ""), tag: g.pick("", "ssd", "untainted"), minimum: g.IntN(3) > 0, m: Matcher{SkipDeleting: g.IntN(2) == 0}}
 	switch d.tag {
@@ -84,7 +86,7 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, incoming bool) bool {
 	for _, t := range m.Terms {
 		labels, ok := s.NamespaceLabels(p.Namespace)
 		selected := t.NamespaceSelector.Matches(labels)
-		if !incoming { // by the labels of the namespace, or without labels
+		if !incoming { // a selector that matches empty labels selects all namespaces, known or not
 			selected = ok && selected || t.NamespaceSelector.Matches(nil)
 		}
 		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
@@ -150,7 +152,7 @@ func checkCounter(t *testing.T, s *State, c *DomainCounter, d counterDef) {
 		return
 	}
 	if got, domains := c.Min(); got != least || domains != len(nodes) || c.Total != total {
-		t.Fatalf("counter %+v: minimum %d of %d, total %d, want %d of %d, %d", d, got, domains, c.Total, least, len(nodes), total)
+		t.Fatalf("counter %+v: minimum %d in %d domains, total %d; want %d in %d domains, total %d", d, got, domains, c.Total, least, len(nodes), total)
 	}
 }
 

@@ -5,7 +5,7 @@ import "math/bits"
 // intSet is a sparse set of small integers.
 type intSet struct {
 	words []uint64
-	n     int
+	n     int // number of members
 }
 
 // set adds a number or removes it.
@@ -39,32 +39,3 @@ func (s *intSet) each(visit func(int32) bool) bool {
 	}
 	return true
 }
-
-// AppendCounted appends to dst the nodes of all domains with a count. ok is false if the result
-// would exceed maxNodes.
-func (c *DomainCounter) AppendCounted(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
-	if c.nonzero.n > maxNodes { // every counted domain has at least one node
-		return dst, false
-	}
-	ok = c.nonzero.each(func(d int32) bool {
-		dst = append(dst, c.Topology.Members[d]...)
-		return len(dst) <= maxNodes
-	})
-	return dst, ok
-}
-
-// AppendNonzero appends to dst the nodes with a value other than 0. ok is false if the result
-// would exceed maxNodes.
-func (d *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
-	if d.nonzero.n > maxNodes {
-		return dst, false
-	}
-	ok = d.nonzero.each(func(id int32) bool {
-		dst = append(dst, NodeID(id))
-		return len(dst) <= maxNodes
-	})
-	return dst, ok
-}
-
-// OnAllNodes reports whether all nodes have the label.
-func (x *Index) OnAllNodes(t *Topology) bool { return t.nodes == x.state.NumNodes() }

@@ -93,7 +93,7 @@ func (s *State) UpsertNode(n *model.Node) {
 	}
 }
 
-// RemoveNode deletes a node. Its pods are kept in case it is added again.
+// RemoveNode deletes a node. Its pods remain in case a node of that name is added.
 func (s *State) RemoveNode(name string) {
 	id, ok := s.ids.get(name)
 	if !ok {

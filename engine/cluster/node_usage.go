@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// addPodToNode adds a pod to the usage of a node.
+// addPodToNode counts a pod on a node.
 func (s *State) addPodToNode(id NodeID, p *model.Pod) {
 	info := s.writableNode(id)
 	info.Pods = insertPod(info.Pods, p, byUID)

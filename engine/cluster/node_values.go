@@ -41,6 +41,19 @@ func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues 
 	return d
 }
 
+// AppendNonzero appends to dst the nodes with a value other than 0. ok is false if the result
+// would exceed maxNodes.
+func (d *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+	if d.nonzero.n > maxNodes {
+		return dst, false
+	}
+	ok = d.nonzero.each(func(id int32) bool {
+		dst = append(dst, NodeID(id))
+		return len(dst) <= maxNodes
+	})
+	return dst, ok
+}
+
 // taintSets interns the taints of nodes together with spec.unschedulable. Few combinations
 // occur.
 type taintSets struct {

@@ -27,8 +27,8 @@ func (s *State) Nominated(id NodeID) []*model.Pod {
 func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 
 // NominationCounts reports whether the resources of a nominated pod count when pod is
-// placed: it has at least the same priority, and is not a placeholder for pods of the same
-// owner.
+// placed: it is another pod of at least the same priority, and not a placeholder for pods of
+// the same owner.
 func NominationCounts(nominated, pod *model.Pod) bool {
 	return nominated.Spec.Priority >= pod.Spec.Priority && nominated.UID != pod.UID && !(nominated.Placeholder && sameOwner(nominated, pod))
 }
@@ -42,7 +42,7 @@ func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 		return false
 	}
 	for i := range s.nominated.shards {
-		for node, list := range s.nominated.shards[i].m { // any one; the order does not matter
+		for node, list := range s.nominated.shards[i].m { // the order does not matter
 			if _, ok := s.ids.get(node); !ok {
 				continue
 			}
@@ -97,7 +97,7 @@ func (s *State) removeNomination(p *model.Pod) {
 	s.logNode(p.NominatedNodeName)
 }
 
-// replaceNomination replaces a version of a pod by another, if both are nominated to the
+// replaceNomination replaces a version of a pod with another, if both are nominated to the
 // same node. It reports whether it did.
 func (s *State) replaceNomination(old, p *model.Pod) bool {
 	if !isNominated(old) || !isNominated(p) || old.NominatedNodeName != p.NominatedNodeName || byKey(old, p) != 0 {
@@ -121,7 +121,7 @@ func (s *State) writableNominated(node string) nominatedPods {
 	return n
 }
 
-// logNode logs a change of a node that no counter shows.
+// logNode logs a change of the pods nominated to a node, which no counter includes.
 func (s *State) logNode(name string) {
 	if id, ok := s.ids.get(name); ok {
 		s.index.logUncounted(id)

@@ -99,7 +99,6 @@ func (s *State) Assumed(uid string) bool {
 	return ok && e.assumed
 }
 
-// withNodeName returns a copy of a pod with a node name.
 func withNodeName(p *model.Pod, node string) *model.Pod {
 	copied := *p
 	copied.NodeName = node
@@ -158,7 +157,7 @@ func countsEqual(a, b *model.Pod) bool {
 		a.Namespace == b.Namespace && a.Owner.UID == b.Owner.UID && slices.Equal(a.Labels, b.Labels)
 }
 
-// replaceCounted replaces a version of a pod by another for which countsEqual is true.
+// replaceCounted replaces a version of a pod with another for which countsEqual is true.
 func (s *State) replaceCounted(old, p *model.Pod) {
 	var list *[]*model.Pod
 	if id, ok := s.ids.get(p.NodeName); ok {
@@ -186,7 +185,7 @@ func (s *State) replaceCounted(old, p *model.Pod) {
 	}
 }
 
-// assignPod adds a pod to its node, or keeps it until the node is added.
+// assignPod adds a pod to its node, or stores it until the node is added.
 func (s *State) assignPod(p *model.Pod) {
 	s.holds.podAssigned(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {

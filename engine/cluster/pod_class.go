@@ -117,17 +117,17 @@ func (cs *podClasses) add(hash uint64, c *PodClass) {
 	cs.bytes += 2 * c.Labels.Bytes() // also in byPair
 }
 
-// equalInUsedKeys reports whether labels, without unused keys, equal want.
-func (cs *podClasses) equalInUsedKeys(want, labels model.Labels) bool {
+// equalInUsedKeys reports whether labels, without unused keys, equal used.
+func (cs *podClasses) equalInUsedKeys(used, labels model.Labels) bool {
 	i := 0
 	for j := range labels {
-		if i < len(want) && labels[j] == want[i] {
+		if i < len(used) && labels[j] == used[i] {
 			i++
 		} else if cs.keys[labels[j].Key] {
 			return false
 		}
 	}
-	return i == len(want)
+	return i == len(used)
 }
 
 // KeysVersion changes when a label key comes into use, so that pods of one class may

@@ -157,7 +157,7 @@ func dumpNode(n *model.Node, pods []*model.Pod, used, scoring model.Resources, p
 	return out + fmt.Sprint("  ", text, nominated, "\n")
 }
 
-// dump returns the same for a State.
+// dump returns the results of the methods of State in the same format.
 func (s *State) dump() string {
 	out := ""
 	for _, id := range s.NodeIDs() {

@@ -22,7 +22,7 @@ type State struct {
 	ids    cowMap[NodeID]
 	sorted []NodeID // NodeIDs by name; nil when stale
 
-	pods            cowMap[podEntry]            // by uid
+	pods            cowMap[podEntry]            // by UID
 	uidsByOwner     cowMap[*cowMap[struct{}]]   // UIDs of the pods by owner UID
 	unknownNodePods cowMap[[]*model.Pod]        // pods by name of an unknown node
 	nominated       cowMap[nominatedPods]       // by node name; no empty entries

@@ -22,7 +22,7 @@ type Topology struct {
 	thresholds *thresholds
 	nodes      int
 	values     map[string]int32
-	names      []string // by id
+	names      []string // by domain ID
 	free       []int32
 }
 
@@ -87,6 +87,7 @@ func (t *Topology) set(id NodeID, value string) uint64 {
 	return t.updateFineGrained()
 }
 
+// intern returns the ID of a value's domain, creating it if necessary.
 func (t *Topology) intern(value string) int32 {
 	if v, ok := t.values[value]; ok {
 		return v
@@ -106,6 +107,7 @@ func (t *Topology) intern(value string) int32 {
 	return v
 }
 
+// updateFineGrained updates FineGrained, and returns 1 if it changed.
 func (t *Topology) updateFineGrained() uint64 {
 	if t.Key == "" {
 		return 0
@@ -141,3 +143,6 @@ func (x *Index) Topology(key string) *Topology {
 	}
 	return t
 }
+
+// OnAllNodes reports whether all nodes have the label of a topology.
+func (x *Index) OnAllNodes(t *Topology) bool { return t.nodes == x.state.NumNodes() }

@@ -9,7 +9,7 @@ import (
 )
 
 // Volumes and claims in the plan of a pod in flight count as used: a volume names the
-// claim that it will be bound to, a claim has the selected node. The state keeps both the
+// claim that it will be bound to, and a claim has the selected node. The state stores both the
 // plans and the reported objects, so that the result is a function of the two.
 
 // volumeHolder is a pod whose plan includes a volume or a claim.
@@ -17,8 +17,8 @@ type volumeHolder struct {
 	uid   string
 	claim model.ClaimRef // for volumes
 	node  string         // for claims
-	// reported is set once the result of the plan, or something else, was reported. From then
-	// on only reports count.
+	// reported is set once the volume is reported with any claim, or the claim with any node
+	// or volume, or either as deleted. From then on only reports count.
 	reported bool
 }
 
@@ -148,6 +148,7 @@ func (s *State) VolumePlanError(pod *model.Pod) string {
 	return reason
 }
 
+// claimError returns why a claim can no longer be bound as planned, or "".
 func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClaim) string {
 	current, ok := s.PVC(c.Namespace, c.Name)
 	switch {
@@ -205,7 +206,8 @@ func (v *volumes) reportedClaim(key string) (*model.PersistentVolumeClaim, bool)
 	return v.claims.get(key)
 }
 
-// reportVolume stores a reported volume and returns it as placement reads it.
+// reportVolume returns a reported volume as placement reads it. If a plan includes the volume, it
+// also stores the report.
 func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.PersistentVolume {
 	if _, ok := v.volumeHolders.get(reported.Name); !ok {
 		return reported
@@ -217,6 +219,7 @@ func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.Persiste
 	return v.countedVolume(reported)
 }
 
+// countedVolume returns a reported volume, with the claim of the first plan if it is free.
 func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.PersistentVolume {
 	holders, _ := v.volumeHolders.get(reported.Name)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && reported.Claim == (model.ClaimRef{}) {
@@ -232,7 +235,8 @@ func hasPlacement(c *model.PersistentVolumeClaim) bool {
 	return c.HasSelectedNode || c.VolumeName != ""
 }
 
-// reportClaim stores a reported claim and returns it as placement reads it.
+// reportClaim returns a reported claim as placement reads it. If a plan includes the claim, it also
+// stores the report.
 func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	key := reported.Namespace + "/" + reported.Name
 	if _, ok := v.claimHolders.get(key); !ok {
@@ -245,6 +249,7 @@ func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.Pers
 	return v.countedClaim(key, reported)
 }
 
+// countedClaim returns a reported claim, with the node of the first plan if it has no placement.
 func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	holders, _ := v.claimHolders.get(key)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !hasPlacement(reported) {

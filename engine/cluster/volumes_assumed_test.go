@@ -80,10 +80,10 @@ func (s *State) dumpAssumed(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "volume %s %v\n", v.Name, v.Claim)
 		if listed := slices.Contains(s.FreeVolumes(v.Class), v); listed != (v.Claim.Name == "") {
-			t.Errorf("%s with claim %q is listed as free: %t", v.Name, v.Claim.Name, listed)
+			t.Errorf("%s with claim %q is listed as free: %t, want %t", v.Name, v.Claim.Name, listed, !listed)
 		}
 		if v.Claim.Name != "" && !slices.Contains(s.VolumesFor(v.Claim.Namespace, v.Claim.Name), v) {
-			t.Errorf("%s is not listed for its claim %s", v.Name, v.Claim.Name)
+			t.Errorf("%s is not listed for its claim %s, want it listed", v.Name, v.Claim.Name)
 		}
 	}
 	for i := range 4 {
@@ -166,6 +166,7 @@ func (plans *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod
 	s.AssumeVolumes(pod, plan)
 }
 
+// TestAssumedVolumesAndForks compares random changes of forked states with a reference.
 func TestAssumedVolumesAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	type pair struct {
@@ -186,7 +187,7 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 		before, dump := p.state.Revision(), p.state.dumpAssumed(t)
 		p.ref.step(r, p.state)
 		if got := p.state.dumpAssumed(t); got != dump && p.state.Revision() == before {
-			t.Fatalf("step %d: the state changed, but not its revision %d", n, before)
+			t.Fatalf("step %d: the state changed, but not its revision %d, want another one", n, before)
 		}
 		for i, p := range pairs {
 			if got, want := p.state.dumpAssumed(t), p.ref.dump(); got != want {
@@ -209,36 +210,37 @@ func TestVolumePlanCompletion(t *testing.T) {
 	ref := model.ClaimRef{Namespace: "x", Name: "c", UID: "c"}
 	bound := claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "v", true })
 	for name, tc := range map[string]struct {
-		change func(*State)
-		ready  bool
-		err    string
+		change    func(*State)
+		ready     bool
+		err       string
+		provision bool // the plan provisions a volume
 	}{
-		"unbound":  {func(s *State) {}, false, ""},
-		"reserved": {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
-		"bound":    {func(s *State) { s.UpsertPVC(bound) }, true, ""},
+		"unbound":  {func(s *State) {}, false, "", false},
+		"reserved": {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, "", false},
+		"bound":    {func(s *State) { s.UpsertPVC(bound) }, true, "", false},
 		"bound, volume unknown": {func(s *State) {
 			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "w", true }))
-		}, false, ""},
-		"bound to another volume": {func(s *State) {
+		}, false, "", false},
+		"bound to an inaccessible volume": {func(s *State) {
 			s.UpsertPVC(bound)
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref, Affinity: affinity("2")})
-		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which is not accessible from node "n"`},
-		"volume deleted": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" was deleted`},
+		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which is not accessible from node "n"`, false},
+		"volume deleted": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" was deleted`, false},
 		"volume of another claim": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: model.ClaimRef{Namespace: "x", Name: "d"}})
-		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`},
+		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`, false},
 		"reservation removed": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref})
 			s.UpsertPV(&model.PersistentVolume{Name: "v"})
-		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`},
-		"claim deleted": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" was deleted`},
+		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`, false},
+		"claim deleted": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" was deleted`, false},
 		"another claim": {func(s *State) { s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.UID = "c2" })) },
-			false, `persistentvolumeclaim "c" was deleted`},
-		"other selected node": {func(s *State) {
+			false, `persistentvolumeclaim "c" was deleted`, false},
+		"another selected node": {func(s *State) {
 			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) {
 				c.Name, c.UID, c.HasSelectedNode, c.SelectedNode = "d", "d", true, "m"
 			}))
-		}, false, `persistentvolumeclaim "d" must no longer be provisioned for node "n": its selected node is "m"`},
+		}, false, `persistentvolumeclaim "d" must no longer be provisioned for node "n": its selected node is "m"`, true},
 	} {
 		s := New()
 		s.UpsertNode(&model.Node{Name: "n", Labels: model.LabelsOf(map[string]string{"host": "1"})})
@@ -249,7 +251,7 @@ func TestVolumePlanCompletion(t *testing.T) {
 		s.UpsertPVC(d)
 		pod := &model.Pod{Namespace: "x", Name: "p", UID: "u", Spec: &model.PodSpec{}}
 		plan := &model.VolumePlan{Node: "n", Bind: []model.ClaimVolume{{Claim: c, Volume: v}}}
-		if strings.Contains(name, "selected") {
+		if tc.provision {
 			plan = &model.VolumePlan{Node: "n", Provision: []*model.PersistentVolumeClaim{d}}
 		}
 		s.AssumeVolumes(pod, plan)

@@ -102,6 +102,7 @@ func (ref *referenceVolumes) step(r *rand.Rand, s *State) {
 	}
 }
 
+// TestVolumeListsAndForks compares random changes of forked states with a reference.
 func TestVolumeListsAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	type pair struct {
@@ -123,7 +124,7 @@ func TestVolumeListsAndForks(t *testing.T) {
 		dump := p.state.dumpVolumes()
 		p.ref.step(r, p.state)
 		if got := p.state.dumpVolumes(); got != dump && p.state.Revision() == before {
-			t.Fatalf("step %d: the state changed, but not its revision %d", n, before)
+			t.Fatalf("step %d: the state changed, but not its revision %d, want another one", n, before)
 		}
 		for i, p := range pairs {
 			if got, want := p.state.dumpVolumes(), p.ref.dump(); got != want {

@@ -72,8 +72,9 @@ func (e *defaultEvictor) filter(p *Pod) bool {
 
 func isFailed(p *Pod) bool { return p.Phase == model.Failed }
 
-// usesProtectedClaim reports whether p uses a claim of a protected storage class. A claim that
-// does not exist or has no class counts as protected.
+// usesProtectedClaim reports whether p uses a claim of a protected storage class. Without
+// ProtectedClasses all are protected. A claim that does not exist or has no class counts as
+// protected.
 func (e *defaultEvictor) usesProtectedClaim(p *Pod) bool {
 	return slices.ContainsFunc(p.Details.Claims, func(claim string) bool {
 		if len(e.ProtectedClasses) == 0 {

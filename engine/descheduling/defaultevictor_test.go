@@ -25,7 +25,7 @@ var protections = []struct {
 	{name: "bare", pod: func(p *Pod) { p.Details.Owners = nil }},
 	{name: "failed bare", pod: func(p *Pod) { p.Details.Owners, p.Phase = nil, model.Failed },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectFailedBare = false }},
-	{name: "daemon", pod: func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} },
+	{name: "DaemonSet pod", pod: func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectDaemonSets = false }},
 	{name: "local storage", pod: func(p *Pod) { p.Details.LocalStorage = true },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectLocalStorage = false }},
@@ -36,7 +36,7 @@ var protections = []struct {
 		disable: func(a *DefaultEvictorArgs) { a.Priority.Name = "" }},
 	{name: "mandatory", pod: func(p *Pod) { p.Details.PreferNoEviction = true }, enable: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = true },
 		disable: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = false }},
-	{name: "devices", pod: func(p *Pod) { p.Details.ResourceClaims = true }, enable: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = true },
+	{name: "resource claim", pod: func(p *Pod) { p.Details.ResourceClaims = true }, enable: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = true },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = false }},
 	{name: "claim", pod: func(p *Pod) { p.Details.Claims = []string{"tin"} }, enable: func(a *DefaultEvictorArgs) { a.ProtectPVC = true },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectedClasses = []string{"gold"} }},
@@ -81,7 +81,7 @@ func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) b
 
 func TestProtections(t *testing.T) {
 	if !passesFilter(t, defaultArgs()) {
-		t.Error("a pod without restrictions is protected")
+		t.Error("a pod without restrictions is protected, want it to be evictable")
 	}
 	for _, c := range protections {
 		args := defaultArgs()
@@ -90,20 +90,21 @@ func TestProtections(t *testing.T) {
 			c.enable(&args)
 		}
 		if passesFilter(t, args, c.pod) {
-			t.Errorf("%s: not protected", c.name)
+			t.Errorf("%s: the pod is evictable, want it to be protected", c.name)
 		}
 		if !passesFilter(t, args, c.pod, func(p *Pod) { p.Details.EvictAnyway = true }) {
-			t.Errorf("%s: protected despite the evict annotation", c.name)
+			t.Errorf("%s: the pod is protected, want the evict annotation to make it evictable", c.name)
 		}
 		if c.disable != nil {
 			if c.disable(&args); !passesFilter(t, args, c.pod) {
-				t.Errorf("%s: still protected", c.name)
+				t.Errorf("%s: the pod is protected with the protection disabled, want it to be evictable", c.name)
 			}
 		}
 	}
 }
 
-// The number of replicas is unknown for a pod with several owners.
+// TestMinReplicasWithSeveralOwners checks that MinReplicas does not protect a pod with several
+// owners, as the number of its replicas is unknown.
 func TestMinReplicasWithSeveralOwners(t *testing.T) {
 	args := defaultArgs()
 	args.MinReplicas = 10
@@ -112,7 +113,8 @@ func TestMinReplicasWithSeveralOwners(t *testing.T) {
 	}
 }
 
-// A threshold above the priority of critical pods would not protect critical pods.
+// TestPriorityThresholdTooHigh checks that a threshold above the priority of critical pods is an
+// error, because it would not protect them.
 func TestPriorityThresholdTooHigh(t *testing.T) {
 	args, v := defaultArgs(), systemCritical+1
 	args.Priority.Value = &v
@@ -122,8 +124,8 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 	}
 }
 
-// Pods are sorted by priority (no priority first), then by QoS class, then by the annotation
-// prefer-no-eviction.
+// TestSortForEviction checks that pods are sorted by priority (no priority first), then by QoS
+// class, then by the annotation prefer-no-eviction.
 func TestSortForEviction(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Details.Guaranteed = true }
 	bestEffort := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
@@ -134,7 +136,7 @@ func TestSortForEviction(t *testing.T) {
 	for i := range want {
 		for j := range want {
 			if got := CompareForEviction(want[i], want[j]); (got < 0) != (i < j) || (got > 0) != (i > j) {
-				t.Errorf("CompareForEviction(%s, %s) = %d", want[i].Name, want[j].Name, got)
+				t.Errorf("CompareForEviction(%s, %s) = %d, want the sign of %d", want[i].Name, want[j].Name, got, i-j)
 			}
 		}
 	}

@@ -40,7 +40,6 @@ func testSnapshot(nodes []*Node, pods ...*Pod) *Snapshot {
 	return s
 }
 
-// defaultArgs returns the default arguments.
 func defaultArgs() DefaultEvictorArgs {
 	return DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }

@@ -67,7 +67,6 @@ func (s *Snapshot) applyToNode(n *Node, evicted map[string]bool, expected []*Pod
 	slices.SortFunc(n.Pods, compareByKey)
 }
 
-// addPod adds the usage of a pod to a node.
 func (u *Usage) addPod(node string, used model.Resources, uid string) {
 	nodeUsage, measured := u.Nodes[node]
 	if !measured {
@@ -78,7 +77,6 @@ func (u *Usage) addPod(node string, used model.Resources, uid string) {
 	u.Nodes[node], u.Pods[uid] = nodeUsage, used
 }
 
-// removePod subtracts the usage of a pod from a node.
 func (u *Usage) removePod(node, uid string) {
 	used, ok := u.Pods[uid]
 	nodeUsage, measured := u.Nodes[node]

@@ -20,8 +20,8 @@ func formatPods(pods []*Pod) string {
 	return strings.Join(out, " ")
 }
 
-// A snapshot shows moves in progress as completed: the pod is removed, its replacement exists, and
-// neither can be moved again.
+// TestSnapshotApplyInProgress checks that a snapshot shows moves in progress as completed: the pod
+// is removed, its replacement exists, and neither can be moved again.
 func TestSnapshotApplyInProgress(t *testing.T) {
 	requests := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
 	moved, evicted, finished := testPod("moved", "n1", requests), testPod("evicted", "n1", requests), testPod("done", "n1", requests)

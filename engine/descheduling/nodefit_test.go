@@ -6,7 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Each case changes one property of a pod on n1, or of n2, to which it may move.
+// TestNodeFit checks nodeFit. Each case changes one property of a pod on n1, or of n2, to which it
+// may move.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
 	antiAffinity := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
@@ -65,8 +66,8 @@ func TestNodeFit(t *testing.T) {
 	}
 }
 
-// nodeFit checks the nodes of the evictor's nodeSelector, not those of the policy. Nodes that are
-// not ready never fit.
+// TestNodeFitNodes checks that nodeFit considers the nodes of the evictor's nodeSelector, not
+// those of the policy, and that nodes that are not ready never fit.
 func TestNodeFitNodes(t *testing.T) {
 	ssd := model.LabelsOf(map[string]string{"disk": "ssd"})
 	for _, c := range []struct {
@@ -89,7 +90,8 @@ func TestNodeFitNodes(t *testing.T) {
 	}
 }
 
-// The namespace's labels are required in both modes, even for pods that will be evicted anyway.
+// TestNamespaceSelector checks that the namespace's labels are required in both modes, even for
+// pods with the evict annotation.
 func TestNamespaceSelector(t *testing.T) {
 	nodes := numberedNodes(2)
 	evictAnyway := func(p *Pod) { p.Details.EvictAnyway = true }
@@ -104,7 +106,8 @@ func TestNamespaceSelector(t *testing.T) {
 	}
 }
 
-// On its own node a pod's requests count as free, and it does not conflict with itself.
+// TestNodeFitOwnNode checks that on its own node a pod's requests count as free, and that it does
+// not conflict with itself.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
 	nodes := numberedNodes(1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Scope limits a strategy to namespaces and labels.
@@ -33,20 +34,10 @@ func SortForEviction(pods []*Pod) {
 // CompareForEviction compares pods for SortForEviction.
 func CompareForEviction(a, b *Pod) int {
 	return cmp.Or(
-		compareBool(a.Details.HasPriority, b.Details.HasPriority),
+		order.TrueFirst(b.Details.HasPriority, a.Details.HasPriority),
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority),
 		cmp.Compare(qosRank(a), qosRank(b)),
-		compareBool(a.Details.PreferNoEviction, b.Details.PreferNoEviction))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
+		order.TrueFirst(b.Details.PreferNoEviction, a.Details.PreferNoEviction))
 }
 
 func qosRank(p *Pod) int {

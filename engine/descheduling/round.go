@@ -10,8 +10,8 @@ type Mover interface {
 	// Move moves a candidate and reports whether it succeeded. to is the new node, or nil if it is
 	// unknown (compatible mode) or there is none (Cleanup).
 	Move(strategy, profile string, c *Candidate) (to *Node, ok bool)
-	// Checkpoint returns a function that withdraws the moves made since; it makes a group of moves
-	// atomic. ok is false if moves cannot be withdrawn.
+	// Checkpoint returns a function that withdraws the moves made since the call. It makes a group of
+	// moves atomic. ok is false if moves cannot be withdrawn.
 	Checkpoint() (restore func(), ok bool)
 }
 
@@ -69,11 +69,11 @@ func NewRound(s *Snapshot, p *Policy, m Mover) *Round {
 // Planned reports whether the Mover plans moves to nodes.
 func (r *Round) Planned() bool { return r.mover.ChoosesNodes() }
 
-// Nodes returns the nodes of the round by name.
+// Nodes returns the nodes of the round, sorted by name.
 func (r *Round) Nodes() []*Node { return r.nodes }
 
-// PodsOn returns the unfinished pods on n, moves so far included, by namespace and name. Later
-// moves do not change the slice.
+// PodsOn returns the unfinished pods on n, moves so far included, sorted by namespace and name.
+// Later moves do not change the slice.
 func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].unfinished }
 
 // AllPodsOn returns the pods on n, moves so far and finished pods included.
@@ -112,7 +112,7 @@ func (r *Round) Moves() []Move { return slices.Clip(r.moves) }
 type NodeExcluder interface{ SetExcluded(n *Node, excluded bool) }
 
 // LimitObserver is a Mover that records candidates skipped because of a limit, with the
-// outcome that names it.
+// outcome that names the limit.
 type LimitObserver interface {
 	LimitReached(strategy, profile string, c *Candidate, o Outcome)
 }

@@ -15,10 +15,10 @@ type nodeContents struct {
 	moved    map[*Pod]*Node // nil: the target is unknown
 }
 
-// podsOnNode are the pods on a node.
+// podsOnNode are the pods on one node.
 type podsOnNode struct {
-	all, unfinished []*Pod // by namespace and name
-	requests        *model.Resources
+	all, unfinished []*Pod           // sorted by namespace and name
+	requests        *model.Resources // sum over the unfinished pods; nil until it is computed
 }
 
 func newNodeContents(s *Snapshot) nodeContents {

@@ -10,8 +10,8 @@ import (
 
 func intPtr(n int) *int { return &n }
 
-// Refused evictions count towards no limit. The node limit ends the node, the namespace limit
-// skips its pods, and the total limit ends the round.
+// TestLimits checks that refused evictions count towards no limit. The node limit ends the node,
+// the namespace limit skips its pods, and the total limit ends the round.
 func TestLimits(t *testing.T) {
 	other := func(p *Pod) { p.Namespace = "other" }
 	snapshot := func() *Snapshot {
@@ -58,8 +58,8 @@ func formatRound(r *Round) string {
 	return out.String()
 }
 
-// A moved pod is on its planned node and cannot be moved again. It is on its old node if the
-// atomic moves are withdrawn.
+// TestAtomically checks that a moved pod is on its planned node and cannot be moved again, and
+// that it is on its old node if the atomic moves are withdrawn.
 func TestAtomically(t *testing.T) {
 	withRequest := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
 	nodes := numberedNodes(3)
@@ -95,7 +95,8 @@ func TestAtomically(t *testing.T) {
 	}
 }
 
-// Evictions cannot be undone, whatever the function returns.
+// TestAtomicallyWithoutCheckpoint checks that evictions are not undone, whatever the function
+// returns.
 func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 	nodes := numberedNodes(2)
 	evicted := evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, &fakeMover{}, strategyFunc(func(r *Round) {
@@ -111,8 +112,8 @@ func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 	}
 }
 
-// All profiles run their Deschedule plugins before any Balance plugin. Profiles that cannot run
-// are reported, and the others run.
+// TestRunPolicy checks that all profiles run their Deschedule plugins before any Balance plugin.
+// Profiles that cannot run are reported, and the others run.
 func TestRunPolicy(t *testing.T) {
 	s := testSnapshot(numberedNodes(2), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"))
 	missing := defaultArgs()
@@ -131,8 +132,8 @@ func TestRunPolicy(t *testing.T) {
 	}
 }
 
-// Nodes that are not ready or not selected by the policy are ignored. With one node left the round
-// does nothing.
+// TestRoundIgnoresUnselectedNodes checks that a round ignores nodes that are not ready or that the
+// policy does not select. With a single remaining node it does nothing.
 func TestRoundIgnoresUnselectedNodes(t *testing.T) {
 	nodes := numberedNodes(4)
 	nodes[0].NotReady = true

@@ -27,7 +27,7 @@ type Node struct {
 	*model.Node
 	// NotReady reports whether a Ready condition exists that is not True.
 	NotReady bool
-	Pods     []*Pod // by namespace and name
+	Pods     []*Pod // sorted by namespace and name
 }
 
 // Usage is measured usage (metrics.k8s.io) by node name and pod UID.

@@ -16,8 +16,7 @@ type Eviction struct {
 
 // Backoff determines how long an owner's pods avoid a node that displaced them: First, doubled up
 // to Max each time a pod that was created after the last displacement is displaced for the same
-// cause. It starts over if no displacement follows for Max after the
-// end of the last backoff.
+// cause. It starts over if no displacement follows for Max after the end of the last backoff.
 type Backoff struct {
 	First, Max time.Duration
 }
@@ -58,7 +57,7 @@ func (b Backoff) series(list []Eviction) (Avoidance, bool) {
 	for _, t := range list {
 		switch {
 		case a.Count > 0 && t.Created.Before(a.Since):
-			continue // it existed at the last displacement
+			continue // the pod existed at the last displacement
 		case a.Count > 0 && t.At.After(a.Until.Add(b.Max)):
 			a.Count = 0
 		}

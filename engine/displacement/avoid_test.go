@@ -36,7 +36,7 @@ func TestAvoidBackoffDoubles(t *testing.T) {
 		}
 	}
 	if _, ok := b.Avoid([]Eviction{{UID: "u", Cause: Preemption, At: at(1)}, {UID: "v", Cause: API, At: at(1)}}); ok {
-		t.Error("Avoid returned true for a preemption and an eviction request")
+		t.Error("Avoid returned true for a preemption and an eviction request, want false")
 	}
 }
 
@@ -51,16 +51,16 @@ func repeatedEvictions(b Backoff, n int) (out []Eviction) {
 	return out
 }
 
-// The number of pods that return to the node grows with the logarithm of time until the maximum
-// backoff, then by one per backoff.
-func TestAvoidBackoffResets(t *testing.T) {
+// TestRepeatedEvictionsAreLimited counts the evictions of pods that return as soon as possible. The
+// number grows with the logarithm of time until the maximum backoff, then by one per backoff.
+func TestRepeatedEvictionsAreLimited(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
 	n := 1
 	for ; repeatedEvictions(b, n+1)[n].At.Before(start.Add(time.Hour)); n++ {
 		continue
 	}
 	if n != 11 {
-		t.Errorf("%d pods in an hour, want 11", n)
+		t.Errorf("%d evictions in an hour, want 11", n)
 	}
 }
 
@@ -111,11 +111,11 @@ func TestCauseFromStatus(t *testing.T) {
 		t.Errorf("AvoidCause = %v, want %v", c, Pressure)
 	}
 	for _, c := range Causes() {
-		if c.AvoidCause("Pod was rejected: Node didn't have enough resource: cpu") != c {
-			t.Errorf("AvoidCause changed %v", c)
+		if got := c.AvoidCause("Pod was rejected: Node didn't have enough resource: cpu"); got != c {
+			t.Errorf("AvoidCause of %v = %v, want no change", c, got)
 		}
 		if parsed, ok := ParseCause(c.String()); !ok || parsed != c || c.Reason() == "" {
-			t.Errorf("ParseCause(%q) = %v, %v", c, parsed, ok)
+			t.Errorf("ParseCause(%q) = %v, %v; want %v, true; reason %q", c, parsed, ok, c, c.Reason())
 		}
 	}
 }

@@ -18,12 +18,12 @@ const (
 	numCauses
 )
 
-// causeTable has the properties of each cause. Reasons of conditions are upstream's; reasons of
-// events, too, where upstream writes an event.
+// causeTable has the properties of each cause. Reasons of conditions are those of Kubernetes;
+// reasons of events, too, where Kubernetes writes an event.
 var causeTable = [numCauses]struct {
 	name, reason  string
 	event, action string
-	messagePrefix string // upstream's start of the condition's message
+	messagePrefix string // start of the condition's message, as in Kubernetes
 	policy        Policy
 	onNode        bool
 	avoids        bool

@@ -30,7 +30,7 @@ func TestPreemptionObeysBudgetsOnce(t *testing.T) {
 		t.Errorf("policy %+v, want one attempt that obeys budgets", p)
 	}
 	if always := (Policy{ObeyingTries: -1}); always.Overrules(100) {
-		t.Error("a policy that always obeys budgets overrules them")
+		t.Errorf("policy %+v overrules budgets at attempt 100, want it to obey budgets", always)
 	}
 }
 
@@ -45,6 +45,6 @@ func TestFilterDebits(t *testing.T) {
 		t.Errorf("got debits %+v, want a: y", got)
 	}
 	if len(debits[0].Granted) != 2 {
-		t.Error("FilterDebits modified its argument")
+		t.Errorf("FilterDebits changed its argument: granted %v, want [x y]", debits[0].Granted)
 	}
 }

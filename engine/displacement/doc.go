@@ -14,6 +14,6 @@
 // and write to the API (executor).
 //
 // Difference from Kubernetes: the condition's message contains the requester, the rule with its numbers, and
-// what budgets allowed before and after. It starts with upstream's text; for an API-initiated eviction it
-// equals it.
+// what budgets allowed before and after. It starts with the text of Kubernetes, and is
+// only that for an API-initiated eviction.
 package displacement

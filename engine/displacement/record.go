@@ -33,7 +33,7 @@ type Entry struct {
 }
 
 // Message returns the message of the DisruptionTarget condition. For an API-initiated eviction it
-// is upstream's text; the record is in the event.
+// is the text of Kubernetes; the record is in the event.
 func (r *Record) Message() string {
 	prefix := r.MessagePrefix
 	if prefix == "" {
@@ -74,7 +74,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("budget %s allowed %d, now %d", e.Budget, e.Before, e.After)
 }
 
-// EventNote returns the note of the event about the victim, as upstream words it if upstream has
+// EventNote returns the note of the event about the victim, with the text of Kubernetes if it has
 // such an event.
 func (r *Record) EventNote() string {
 	switch {

@@ -20,8 +20,8 @@ type OwnerPod struct {
 }
 
 // MatchReplacements returns which of an owner's pods replaced which displaced pod, by UID: one for
-// one, the oldest first. A StatefulSet's pod keeps its name, a DaemonSet's its node. Known
-// replacements are kept.
+// one, the oldest first. A StatefulSet's pod keeps its name, a DaemonSet's its node. Replacements that
+// are already known do not change.
 func MatchReplacements(kind string, displaced []DisplacedPod, pods []OwnerPod) map[string]string {
 	out, used := map[string]string{}, map[string]bool{}
 	for _, d := range displaced {

@@ -192,7 +192,7 @@ type PodClaim struct {
 // checks.
 type InTreeDisk struct {
 	Kind     InTreeDiskKind
-	ID       string   // GCE pdName, AWS volume id, iSCSI iqn, RBD pool/image
+	ID       string   // GCE pdName, AWS volume ID, iSCSI iqn, RBD pool/image
 	Monitors []string // RBD only
 	ReadOnly bool
 }

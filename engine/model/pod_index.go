@@ -10,8 +10,8 @@ import (
 // with NewPodIndex.
 type PodIndex struct {
 	pods       map[string]*Pod
-	owned      map[string]map[string]*Pod // by owner, then by uid
-	namespaces map[string]map[string]*Pod // by namespace, then by uid
+	owned      map[string]map[string]*Pod // by owner, then by UID
+	namespaces map[string]map[string]*Pod // by namespace, then by UID
 }
 
 // NewPodIndex returns an empty index.

@@ -68,7 +68,8 @@ func (a *Allocator) Reserve(network netip.Prefix) {
 	a.use(network, 1)
 }
 
-// RangeOf returns the range that contains the address. It returns false if the address is outside of the cluster's CIDR.
+// RangeOf returns the range that contains an address. It returns false if the address is outside of the
+// cluster's CIDR.
 func (a *Allocator) RangeOf(address netip.Addr) (netip.Prefix, bool) {
 	if !a.opts.Cluster.Contains(address) {
 		return netip.Prefix{}, false
@@ -77,8 +78,8 @@ func (a *Allocator) RangeOf(address netip.Addr) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// Claim records the ranges in a node's spec, in place of earlier ones. It returns another node whose ranges overlap
-// them, or "" if there is none.
+// Claim records the ranges in a node's spec, in place of earlier ones. It returns the first other node by name
+// whose ranges overlap them, or "" if there is none.
 func (a *Allocator) Claim(node string, ranges []netip.Prefix) (other string) {
 	a.removeClaims(node)
 	if a.mayOverlap(ranges) {
@@ -97,8 +98,8 @@ func (a *Allocator) Claim(node string, ranges []netip.Prefix) (other string) {
 	return other
 }
 
-// mayOverlap reports whether other nodes may have claimed an address of the ranges. It avoids comparing a new range with
-// those of all nodes.
+// mayOverlap reports whether other nodes may have claimed an address of the ranges. It avoids comparing a
+// new range with those of all nodes.
 func (a *Allocator) mayOverlap(ranges []netip.Prefix) bool {
 	for _, p := range ranges {
 		if p.Bits() != a.opts.Bits || !a.opts.Cluster.Contains(p.Addr()) || a.users[a.index(p.Addr())] > 0 {
@@ -186,7 +187,6 @@ func toUint(address netip.Addr) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }
 
-// overlapAny reports whether a prefix of a overlaps a prefix of b.
 func overlapAny(a, b []netip.Prefix) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -28,7 +28,7 @@ func TestAllocateInOrder(t *testing.T) {
 	allocate("a", "10.0.1.0/24")
 	allocate("b", "10.0.0.0/24") // .2 is claimed in part, .3 reserved
 	if _, err := a.Allocate("c", neverInUse); !errors.Is(err, nodeipam.ErrExhausted) || !strings.Contains(err.Error(), "10.0.0.0/22 has only 4 ranges of prefix length 24") {
-		t.Fatalf("allocation beyond the last range: %v", err)
+		t.Fatalf("allocation without a free range: error %v, want ErrExhausted with the number of ranges", err)
 	}
 	a.Release("b")
 	a.Release("a")
@@ -37,7 +37,7 @@ func TestAllocateInOrder(t *testing.T) {
 	inUse := func(p netip.Prefix) bool { return p == prefix("10.0.1.0/24") }
 	a.Release("a")
 	if got, err := a.Allocate("a", inUse); err == nil {
-		t.Errorf("allocated %s, in which pods have addresses", got)
+		t.Errorf("allocated %s, in which pods have addresses; want an error", got)
 	}
 	a.Release("old")
 	allocate("e", "10.0.1.0/24")
@@ -59,7 +59,7 @@ func TestClaimReportsOverlap(t *testing.T) {
 		t.Errorf("RangeOf(10.0.2.7) = %v, %t, want 10.0.2.0/24, true", p, ok)
 	}
 	if _, ok := a.RangeOf(netip.MustParseAddr("10.0.4.7")); ok {
-		t.Error("RangeOf(10.0.4.7) returned true for an address outside of the cluster CIDR")
+		t.Error("RangeOf(10.0.4.7) returned true for an address outside of the cluster CIDR, want false")
 	}
 }
 
@@ -67,7 +67,7 @@ func TestValidate(t *testing.T) {
 	for text, bits := range map[string]int{"10.0.0.0/8": 24, "10.128.0.0/9": 25, "10.0.0.0/24": 24} {
 		o := nodeipam.Options{Cluster: prefix(text), Bits: bits}
 		if err := o.Validate(); err != nil {
-			t.Error(err)
+			t.Errorf("%s /%d: %v, want no error", text, bits, err)
 		}
 	}
 	for _, c := range []struct {
@@ -112,11 +112,11 @@ func TestAllocatedRangesAreDisjoint(t *testing.T) {
 				}
 				for other, q := range owned {
 					if p.Overlaps(q) {
-						t.Fatalf("seed %d: %s got %s, which overlaps %s of %s", seed, node, p, q, other)
+						t.Fatalf("seed %d: %s got %s, which overlaps %s of %s, want disjoint ranges", seed, node, p, q, other)
 					}
 				}
 				if inUse[p] {
-					t.Fatalf("seed %d: %s got %s, in which pods have addresses", seed, node, p)
+					t.Fatalf("seed %d: %s got %s, in which pods have addresses, want an unused range", seed, node, p)
 				}
 				owned[node] = p
 			}
@@ -138,6 +138,6 @@ next:
 				continue next
 			}
 		}
-		t.Fatalf("%s is free, but Allocate failed", p)
+		t.Fatalf("Allocate failed, want %s, which is free", p)
 	}
 }

@@ -5,7 +5,7 @@
 //	Release(node)              the node is deleted
 //
 // Ranges have equal size and are allocated in ascending order. A released range is used again as late as possible. A
-// node of the same name gets its earlier range again if that is free, so that its network remains.
+// node of the same name gets its earlier range again if that is free, so that its pods do not need new addresses.
 //
 // Invariants, each with a test:
 //

@@ -21,11 +21,11 @@
 //
 // Invariants, each with a test:
 //
-//   - LostInTime: a silent node is marked Unknown within GracePeriod of its last heartbeat, and is queued at
+//   - MarkedInTime: a silent node is marked Unknown within GracePeriod of its last heartbeat, and is queued at
 //     most a MonitorPeriod later.
 //   - RateLimited: two queued nodes of a zone are never tainted closer together than its rate allows.
 //   - NoneWhenAllDown: while no node of any zone is ready, none has a NoExecute taint of this machine.
-//   - StartIsQuiet, OwnDelay: time before the machine started, and time after its requested wake-up time
+//   - StartGrace, OwnDelay: time before the machine started, and time after its requested wake-up time
 //     in which it was not called, does not count as silence of a node.
 //   - OnlyManaged: other taints are not modified, among them the cloud provider's uninitialized and shutdown,
 //     and out-of-service.

@@ -58,15 +58,15 @@ func (MarkUnknown) effect()  {}
 func (UpdateTaints) effect() {}
 
 // Apply returns the taints after the update and reports whether they changed.
-func (r *UpdateTaints) Apply(current []model.TimedTaint) (out []model.TimedTaint, changed bool) {
+func (u *UpdateTaints) Apply(current []model.TimedTaint) (out []model.TimedTaint, changed bool) {
 	for _, t := range current {
-		if contains(r.Remove, &t.Taint) {
+		if contains(u.Remove, &t.Taint) {
 			changed = true
 			continue
 		}
 		out = append(out, t)
 	}
-	for _, t := range r.Add {
+	for _, t := range u.Add {
 		if !hasTaint(out, &t.Taint) {
 			out, changed = append(out, t), true
 		}

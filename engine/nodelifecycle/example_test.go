@@ -23,13 +23,13 @@ func ExampleMachine_Step() {
 		effects, wake = m.Step(now, nil)
 		for _, e := range effects {
 			if effect, ok := e.(nodelifecycle.MarkUnknown); ok {
-				fmt.Println(effect.Node, "is silent since", effect.SilentSince.Sub(start), "at", now.Sub(start).Round(time.Second))
+				fmt.Println(effect.Node, "has been silent since", effect.SilentSince.Sub(start), "at", now.Sub(start).Round(time.Second))
 				return
 			}
 		}
 	}
 	// Output:
-	// n1 is silent since 0s at 50s
+	// n1 has been silent since 0s at 50s
 }
 
 func ExampleComputeZones() {

@@ -22,10 +22,9 @@ type Machine struct {
 	effects          []Effect
 }
 
-// node is a node and its state.
 type node struct {
 	Node
-	lastSeen      time.Time // last heartbeat
+	lastHeartbeat time.Time // when it was observed
 	leaseRenewed  time.Time // renewTime of its Lease
 	taintGranted  bool      // the zone's queue has granted its NoExecute taint
 	notReadySince time.Time // set with taintGranted
@@ -67,7 +66,7 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 			}
 		case LeaseRenewed:
 			if n := m.nodes[e.Node]; n != nil && e.Time.After(n.leaseRenewed) {
-				n.leaseRenewed, n.lastSeen = e.Time, now
+				n.leaseRenewed, n.lastHeartbeat = e.Time, now
 			}
 		case Outcome:
 			m.handleOutcome(now, e)
@@ -90,22 +89,22 @@ func (m *Machine) excludeOwnDelay(now time.Time) {
 		return
 	}
 	for _, n := range m.nodes {
-		n.lastSeen = n.lastSeen.Add(delay)
+		n.lastHeartbeat = n.lastHeartbeat.Add(delay)
 	}
 }
 
 func (m *Machine) upsertNode(now time.Time, e Node) {
 	n := m.nodes[e.Name]
 	if n == nil || n.UID != e.UID {
-		n = &node{Node: e, lastSeen: now}
+		n = &node{Node: e, lastHeartbeat: now}
 		if e.Ready() == Absent && e.Created.After(m.unknownNotBefore.Add(-m.options.GracePeriod)) && e.Created.Before(now) {
-			n.lastSeen = e.Created
+			n.lastHeartbeat = e.Created
 		}
 		m.nodes[e.Name], m.nodesByName = n, nil
 	} else {
 		before, after := n.Condition(Ready), e.Condition(Ready)
 		if before.Status == Absent != (after.Status == Absent) || !before.Heartbeat.Equal(after.Heartbeat) {
-			n.lastSeen = now
+			n.lastHeartbeat = now
 		}
 		if !before.Status.notReady() && after.Status.notReady() && m.nextMonitor.After(now) {
 			m.nextMonitor = now // the node may be first in its queue
@@ -142,7 +141,6 @@ func (m *Machine) handleOutcome(now time.Time, e Outcome) {
 	}
 }
 
-// sortedNodes returns the nodes by name.
 func (m *Machine) sortedNodes() []*node {
 	if m.nodesByName == nil {
 		m.nodesByName = make([]*node, 0, len(m.nodes))

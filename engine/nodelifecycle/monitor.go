@@ -37,7 +37,7 @@ func (m *Machine) monitorNodes(now time.Time) {
 func (m *Machine) restartGrace(now time.Time) {
 	m.unknownNotBefore = now.Add(m.options.GracePeriod)
 	for _, n := range m.nodes {
-		n.lastSeen = now
+		n.lastHeartbeat = now
 	}
 }
 
@@ -50,13 +50,13 @@ func (m *Machine) gracePeriod(n *node) time.Duration {
 }
 
 func (m *Machine) isSilent(now time.Time, n *node) bool {
-	return now.Sub(n.lastSeen) > m.gracePeriod(n)
+	return now.Sub(n.lastHeartbeat) > m.gracePeriod(n)
 }
 
 // checkNode emits MarkUnknown for a silent node, and schedules the next check of any other.
 func (m *Machine) checkNode(now time.Time, n *node) {
 	if !m.isSilent(now, n) {
-		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
+		m.monitorBy(n.lastHeartbeat.Add(m.gracePeriod(n) + time.Nanosecond))
 		return
 	}
 	if m.isBusy(now, &n.conditionTask) {
@@ -67,11 +67,11 @@ func (m *Machine) checkNode(now time.Time, n *node) {
 		return
 	}
 	n.conditionTask.inFlight = true
-	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastSeen, Renewed: n.leaseRenewed, Conditions: conditions})
+	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastHeartbeat, Renewed: n.leaseRenewed, Conditions: conditions})
 }
 
-// unknownConditions returns the conditions of a silent node that must change, with upstream's
-// texts.
+// unknownConditions returns the conditions of a silent node that must change, with the texts of
+// Kubernetes.
 func unknownConditions(n *Node, now time.Time) (out []Condition) {
 	for _, kind := range kubeletConditions {
 		c := n.Condition(kind)

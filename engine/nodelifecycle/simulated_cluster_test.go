@@ -38,53 +38,53 @@ type delayedCall struct {
 }
 
 func newSimulatedCluster(t *testing.T, zones ...int) *simulatedCluster {
-	w := &simulatedCluster{t: t, o: Defaults(), now: startTime, nodes: map[string]*Node{}, responsive: map[string]bool{}, ready: map[string]Status{},
+	sc := &simulatedCluster{t: t, o: Defaults(), now: startTime, nodes: map[string]*Node{}, responsive: map[string]bool{}, ready: map[string]Status{},
 		fail: func() bool { return false }, taintTimes: map[string][]time.Time{}}
-	w.restart()
+	sc.restart()
 	for z, count := range zones {
 		for i := range count {
-			w.add(fmt.Sprintf("%c%02d", 'a'+z, i), fmt.Sprintf("r/%c", 'a'+z))
+			sc.add(fmt.Sprintf("%c%02d", 'a'+z, i), fmt.Sprintf("r/%c", 'a'+z))
 		}
 	}
-	return w
+	return sc
 }
 
 // restart creates a new machine and sends it all nodes.
-func (w *simulatedCluster) restart() {
-	w.m, w.wake, w.pendingCalls = New(w.o, w.now), w.now, nil
-	for _, name := range w.names() {
-		w.send(*w.nodes[name])
+func (sc *simulatedCluster) restart() {
+	sc.m, sc.wake, sc.pendingCalls = New(sc.o, sc.now), sc.now, nil
+	for _, name := range sc.names() {
+		sc.send(*sc.nodes[name])
 	}
 }
 
-func (w *simulatedCluster) names() []string {
+func (sc *simulatedCluster) names() []string {
 	var out []string
-	for name := range w.nodes {
+	for name := range sc.nodes {
 		out = append(out, name)
 	}
 	slices.Sort(out)
 	return out
 }
 
-func (w *simulatedCluster) add(name, zone string) {
-	n := &Node{Name: name, UID: "u-" + name, Zone: zone, Created: w.now}
-	w.nodes[name], w.responsive[name], w.ready[name] = n, true, True
-	w.postStatus(n)
+func (sc *simulatedCluster) add(name, zone string) {
+	n := &Node{Name: name, UID: "u-" + name, Zone: zone, Created: sc.now}
+	sc.nodes[name], sc.responsive[name], sc.ready[name] = n, true, True
+	sc.postStatus(n)
 }
 
 // postStatus reports a node's status, as its agent does.
-func (w *simulatedCluster) postStatus(n *Node) {
+func (sc *simulatedCluster) postStatus(n *Node) {
 	for _, kind := range kubeletConditions {
 		s := False
 		if kind == Ready {
-			s = w.ready[n.Name]
+			s = sc.ready[n.Name]
 		}
-		w.setCondition(n, Condition{Type: kind, Status: s, Heartbeat: w.now, Transition: w.now})
+		sc.setCondition(n, Condition{Type: kind, Status: s, Heartbeat: sc.now, Transition: sc.now})
 	}
-	w.send(*n)
+	sc.send(*n)
 }
 
-func (w *simulatedCluster) setCondition(n *Node, c Condition) {
+func (sc *simulatedCluster) setCondition(n *Node, c Condition) {
 	n.Conditions = slices.Clone(n.Conditions)
 	for i := range n.Conditions {
 		if old := &n.Conditions[i]; old.Type == c.Type {
@@ -98,38 +98,38 @@ func (w *simulatedCluster) setCondition(n *Node, c Condition) {
 	n.Conditions = append(n.Conditions, c)
 }
 
-func (w *simulatedCluster) send(e Event) {
-	effects, wake := w.m.Step(w.now, []Event{e})
-	w.wake = wake
-	w.execute(effects)
+func (sc *simulatedCluster) send(e Event) {
+	effects, wake := sc.m.Step(sc.now, []Event{e})
+	sc.wake = wake
+	sc.execute(effects)
 }
 
-func (w *simulatedCluster) schedule(d time.Duration, f func()) {
-	w.pendingCalls = append(w.pendingCalls, delayedCall{w.now.Add(d), f})
-	slices.SortStableFunc(w.pendingCalls, func(a, b delayedCall) int { return a.at.Compare(b.at) })
+func (sc *simulatedCluster) schedule(d time.Duration, f func()) {
+	sc.pendingCalls = append(sc.pendingCalls, delayedCall{sc.now.Add(d), f})
+	slices.SortStableFunc(sc.pendingCalls, func(a, b delayedCall) int { return a.at.Compare(b.at) })
 }
 
-func (w *simulatedCluster) execute(effects []Effect) {
+func (sc *simulatedCluster) execute(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case MarkUnknown:
-			w.applyLater(e.Node, false, func(n *Node) {
+			sc.applyLater(e.Node, false, func(n *Node) {
 				for _, c := range e.Conditions {
-					w.setCondition(n, c)
+					sc.setCondition(n, c)
 				}
-				w.appendLog(n.Name, "unknown")
+				sc.appendLog(n.Name, "unknown")
 			})
 		case UpdateTaints:
-			w.applyLater(e.Node, true, func(n *Node) {
+			sc.applyLater(e.Node, true, func(n *Node) {
 				n.Taints, _ = e.Apply(n.Taints)
 				for _, t := range e.Add {
-					w.appendLog(n.Name, "+"+formatTaint(&t.Taint))
+					sc.appendLog(n.Name, "+"+formatTaint(&t.Taint))
 				}
 				for i := range e.Remove {
-					w.appendLog(n.Name, "-"+formatTaint(&e.Remove[i]))
+					sc.appendLog(n.Name, "-"+formatTaint(&e.Remove[i]))
 				}
 				if e.QueueTime > 0 {
-					w.taintTimes[n.Zone] = append(w.taintTimes[n.Zone], w.now)
+					sc.taintTimes[n.Zone] = append(sc.taintTimes[n.Zone], sc.now)
 				}
 			})
 		}
@@ -137,21 +137,21 @@ func (w *simulatedCluster) execute(effects []Effect) {
 }
 
 // applyLater applies a change to a node after the lag, if the node still exists.
-func (w *simulatedCluster) applyLater(name string, taints bool, f func(*Node)) {
-	n := w.nodes[name]
+func (sc *simulatedCluster) applyLater(name string, taints bool, f func(*Node)) {
+	n := sc.nodes[name]
 	if n == nil {
 		return
 	}
 	uid := n.UID
-	w.schedule(w.lag, func() {
-		failed := w.fail()
-		if n := w.nodes[name]; n != nil && n.UID == uid && !failed {
+	sc.schedule(sc.lag, func() {
+		failed := sc.fail()
+		if n := sc.nodes[name]; n != nil && n.UID == uid && !failed {
 			f(n)
 		}
-		w.schedule(w.lag, func() {
-			w.send(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
-			if n := w.nodes[name]; n != nil {
-				w.send(*n)
+		sc.schedule(sc.lag, func() {
+			sc.send(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
+			if n := sc.nodes[name]; n != nil {
+				sc.send(*n)
 			}
 		})
 	})
@@ -161,73 +161,73 @@ func formatTaint(t *model.Taint) string {
 	return strings.TrimPrefix(t.Key, "node.kubernetes.io/") + ":" + t.Effect.String()
 }
 
-func (w *simulatedCluster) appendLog(node, event string) {
-	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(startTime).Seconds()), node, event))
+func (sc *simulatedCluster) appendLog(node, event string) {
+	sc.log = append(sc.log, fmt.Sprintf("%d %s %s", int(sc.now.Sub(startTime).Seconds()), node, event))
 }
 
 // run advances time. Responsive agents renew their Lease every 10 s.
-func (w *simulatedCluster) run(d time.Duration) {
-	end := w.now.Add(d)
+func (sc *simulatedCluster) run(d time.Duration) {
+	end := sc.now.Add(d)
 	for {
 		next := end
-		if w.wake.Before(next) {
-			next = w.wake
+		if sc.wake.Before(next) {
+			next = sc.wake
 		}
-		if len(w.pendingCalls) > 0 && w.pendingCalls[0].at.Before(next) {
-			next = w.pendingCalls[0].at
+		if len(sc.pendingCalls) > 0 && sc.pendingCalls[0].at.Before(next) {
+			next = sc.pendingCalls[0].at
 		}
-		if heartbeat := w.now.Truncate(10 * time.Second).Add(10 * time.Second); heartbeat.Before(next) {
+		if heartbeat := sc.now.Truncate(10 * time.Second).Add(10 * time.Second); heartbeat.Before(next) {
 			next = heartbeat
 		}
-		if next.After(w.now) {
-			w.now = next
+		if next.After(sc.now) {
+			sc.now = next
 		}
-		if w.now.Truncate(10 * time.Second).Equal(w.now) {
-			w.heartbeat()
+		if sc.now.Truncate(10 * time.Second).Equal(sc.now) {
+			sc.heartbeat()
 		}
-		for len(w.pendingCalls) > 0 && !w.pendingCalls[0].at.After(w.now) {
-			f := w.pendingCalls[0].f
-			w.pendingCalls = w.pendingCalls[1:]
+		for len(sc.pendingCalls) > 0 && !sc.pendingCalls[0].at.After(sc.now) {
+			f := sc.pendingCalls[0].f
+			sc.pendingCalls = sc.pendingCalls[1:]
 			f()
 		}
-		if !w.wake.After(w.now) {
-			effects, wake := w.m.Step(w.now, nil)
-			if !wake.After(w.now) {
-				w.t.Fatalf("Step returned a wake time that is not after %v", w.now)
+		if !sc.wake.After(sc.now) {
+			effects, wake := sc.m.Step(sc.now, nil)
+			if !wake.After(sc.now) {
+				sc.t.Fatalf("Step returned a wake time that is not after %v, want a later one", sc.now)
 			}
-			w.wake = wake
-			w.execute(effects)
+			sc.wake = wake
+			sc.execute(effects)
 		}
-		if !w.now.Before(end) && (len(w.pendingCalls) == 0 || w.pendingCalls[0].at.After(w.now)) {
+		if !sc.now.Before(end) && (len(sc.pendingCalls) == 0 || sc.pendingCalls[0].at.After(sc.now)) {
 			return
 		}
 	}
 }
 
-func (w *simulatedCluster) heartbeat() {
-	for _, name := range w.names() {
-		if w.responsive[name] {
-			w.send(LeaseRenewed{name, w.now})
-			if n := w.nodes[name]; n.Ready() != w.ready[name] {
-				w.postStatus(n)
+func (sc *simulatedCluster) heartbeat() {
+	for _, name := range sc.names() {
+		if sc.responsive[name] {
+			sc.send(LeaseRenewed{name, sc.now})
+			if n := sc.nodes[name]; n.Ready() != sc.ready[name] {
+				sc.postStatus(n)
 			}
 		}
 	}
 }
 
 // setResponsive makes the first count nodes of a zone responsive or silent.
-func (w *simulatedCluster) setResponsive(zone string, count int, responsive bool) {
-	for _, name := range w.names() {
+func (sc *simulatedCluster) setResponsive(zone string, count int, responsive bool) {
+	for _, name := range sc.names() {
 		if strings.HasPrefix(name, zone) && count > 0 {
-			w.responsive[name] = responsive
+			sc.responsive[name] = responsive
 			count--
 		}
 	}
 }
 
 // countTainted counts the nodes with a taint.
-func (w *simulatedCluster) countTainted(taint string) (count int) {
-	for _, n := range w.nodes {
+func (sc *simulatedCluster) countTainted(taint string) (count int) {
+	for _, n := range sc.nodes {
 		for i := range n.Taints {
 			if formatTaint(&n.Taints[i].Taint) == taint {
 				count++
@@ -238,8 +238,8 @@ func (w *simulatedCluster) countTainted(taint string) (count int) {
 }
 
 // logEntries returns the time and node of each log line with the change.
-func (w *simulatedCluster) logEntries(change string) (out []string) {
-	for _, line := range w.log {
+func (sc *simulatedCluster) logEntries(change string) (out []string) {
+	for _, line := range sc.log {
 		if strings.HasSuffix(line, " "+change) {
 			out = append(out, strings.TrimSuffix(line, " "+change))
 		}

@@ -78,21 +78,21 @@ func desiredNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model
 
 // taintUpdate returns the necessary change of a node's taints, or nil.
 func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
-	var want []model.TimedTaint
+	var desired []model.TimedTaint
 	for _, key := range noScheduleTaintKeys(n) {
-		want = append(want, model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoSchedule}, Added: now})
+		desired = append(desired, model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoSchedule}, Added: now})
 	}
 	if t := desiredNoExecuteTaint(n, granted, allDown, now); t != nil {
-		want = append(want, *t)
+		desired = append(desired, *t)
 	}
 	r := &UpdateTaints{Node: n.Name, UID: n.UID}
-	for _, t := range want {
+	for _, t := range desired {
 		if !hasTaint(n.Taints, &t.Taint) {
 			r.Add = append(r.Add, t)
 		}
 	}
 	for i := range n.Taints {
-		if t := &n.Taints[i].Taint; isManagedTaint(t) && !hasTaint(want, t) {
+		if t := &n.Taints[i].Taint; isManagedTaint(t) && !hasTaint(desired, t) {
 			r.Remove = append(r.Remove, *t)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	FullDisruption
 )
 
-// String returns upstream's name of the state.
+// String returns the name of the state in Kubernetes.
 func (s ZoneState) String() string {
 	return [...]string{"Normal", "PartialDisruption", "FullDisruption"}[s]
 }
@@ -107,6 +107,7 @@ func computeZones(nodes []*node, o Options, now time.Time, ready, awaitsTaint fu
 	return zones, allDown
 }
 
+// count adds a node to the numbers, the tainted nodes or the queue of its zone.
 func (z *Zone) count(n *node, ready, awaitsTaint bool) {
 	if !n.Excluded {
 		z.Nodes++
@@ -140,7 +141,7 @@ func (z *Zone) setTaintTimes(now time.Time) {
 	}
 }
 
-// zoneState returns a zone's state. The share is compared as upstream does.
+// zoneState returns a zone's state. The share is compared as in Kubernetes.
 func zoneState(nodes, ready int, o Options) ZoneState {
 	notReady := nodes - ready
 	switch {

@@ -37,6 +37,7 @@ var conditionTypes = [model.NumPressures]string{"MemoryPressure", "DiskPressure"
 // ConditionType returns the type of the node condition for a pressure.
 func ConditionType(k model.Pressure) string { return conditionTypes[k] }
 
+// conditionTexts are the reasons and messages of the conditions by pressure, each for False and True.
 var conditionTexts = [model.NumPressures][2][2]string{
 	{{"KubeletHasSufficientMemory", "kubelet has sufficient memory available"}, {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"}},
 	{{"KubeletHasNoDiskPressure", "kubelet has no disk pressure"}, {"KubeletHasDiskPressure", "kubelet has disk pressure"}},

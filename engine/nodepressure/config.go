@@ -11,8 +11,8 @@ type Config struct {
 	// TransitionPeriod is how long a condition stays true after pressure was last observed. If it is 0,
 	// no condition is reported.
 	TransitionPeriod time.Duration
-	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. Below 0
-	// the pod's own applies (Options.NegativeGraceMeansPodGrace).
+	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. For negative
+	// values see Options.NegativeGraceMeansPodGrace.
 	MaxPodGrace int64
 	// LocalStorage: pods over a limit of their local storage are evicted.
 	LocalStorage bool
@@ -27,7 +27,7 @@ type Layout struct {
 	DedicatedContainerFs bool // writable layers are on nodefs, apart from the images ("split")
 }
 
-// Options enable improvements over the kubelet. The zero value is the kubelet.
+// Options enable improvements over the kubelet. The zero value behaves like the kubelet.
 type Options struct {
 	// ConfirmPageCache: memory pressure that page cache alone causes counts only once a second check
 	// finds the cache in use.
@@ -60,7 +60,7 @@ func AllOptions() Options {
 // Value is an amount or a share of the capacity.
 type Value struct {
 	Quantity Quantity
-	// Percentage is a fraction of the capacity; 0 if Quantity applies. It has 32 bits, as upstream, so
+	// Percentage is a fraction of the capacity; 0 if Quantity applies. It has 32 bits, as in the kubelet, so
 	// that 10 % of 100 GiB is 10737418400 bytes.
 	Percentage float32
 }
@@ -68,7 +68,7 @@ type Value struct {
 // Of returns the amount for a capacity.
 func (v Value) Of(capacity int64) Quantity {
 	if v.Percentage != 0 {
-		return Quantity{Amount: int64(float64(float64(capacity) * float64(v.Percentage)))}
+		return Quantity{Amount: int64(float64(capacity) * float64(v.Percentage))}
 	}
 	return v.Quantity
 }

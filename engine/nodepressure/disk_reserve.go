@@ -33,7 +33,7 @@ type DiskReserveConfig struct {
 	TransitionPeriod time.Duration
 }
 
-// The defaults of the disk-space manager.
+// The defaults of DiskReserveConfig, and how long DiskReserve caches the space of a filesystem.
 const (
 	DefaultDiskReserve           = 256 << 20
 	DefaultDiskReserveTransition = 5 * time.Minute
@@ -72,7 +72,7 @@ const (
 )
 
 // BelowReserve reports whether a filesystem has less free space than its reserve, and which. A
-// figure that cannot be read or is invalid is returned as an error and counts as enough.
+// filesystem whose space cannot be read or is invalid is returned as an error and counts as above its reserve.
 func (r *DiskReserve) BelowReserve(now time.Time) (low bool, fs Filesystem, errs []error) {
 	for f := range NumFilesystems {
 		if r.config.Bytes[f] == 0 {
@@ -89,7 +89,7 @@ func (r *DiskReserve) BelowReserve(now time.Time) (low bool, fs Filesystem, errs
 	return false, 0, errs
 }
 
-// space returns the filesystem's figure, at most 2 s old.
+// space returns the filesystem's space, at most 2 s old.
 func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 	if at := r.readAt[f]; !at.IsZero() && now.Sub(at) < spaceCacheTTL && !now.Before(at) {
 		return r.spaces[f], r.errs[f]
@@ -148,8 +148,8 @@ func (r *DiskReserve) Restore(c Condition) { r.decided, r.condition = true, c }
 // Condition returns OutOfDisk. While it is true the node has TaintOutOfDisk with effect NoSchedule.
 func (r *DiskReserve) Condition() Condition { return r.condition }
 
-// ConditionText returns the condition's reason and message, with the figures of the time at which it
-// became true.
+// ConditionText returns the condition's reason and message. The message has the available space at the time
+// at which the condition became true.
 func (r *DiskReserve) ConditionText() (reason, message string) {
 	if r.condition.True {
 		return "KubeletOutOfDisk", strings.TrimSpace("out of disk space. " + r.shortage)

@@ -11,8 +11,8 @@
 //	                │                                   └─ no ─────┐
 //	                └─ memory, pids ───────────────────────────────┴► Evict one pod, or NoVictim
 //
-// The caller passes an Observation whenever it has new figures, executes the effects in order, and calls
-// again at wake or with the next figures. It calls Reclaimed once ReclaimNodeResources is done. It must list
+// The caller passes an Observation whenever it has new measurements, executes the effects in order, and calls
+// again at wake or with the next measurements. It calls Reclaimed once ReclaimNodeResources is done. It must list
 // all pods that still run, with TerminatesBy for terminating ones.
 //
 // Invariants:
@@ -20,8 +20,8 @@
 //   - A Step evicts at most one pod for a threshold. All pods over their local storage limits are
 //     evicted together, and that Step handles no threshold.
 //   - Critical pods (static, mirror, system priority classes) are never evicted.
-//   - Figures that are not newer than in the previous Step evict no pod.
-//   - A pod without figures for the resource is evicted first: it may use any amount.
+//   - Measurements that are not newer than in the previous Step evict no pod.
+//   - A pod without usage statistics is evicted first: it may use any amount.
 //   - A Step in which no threshold is met does not allocate.
 //   - Decisions depend on the observations only: pods of equal rank are evicted in list order, and thresholds
 //     are handled in the order of Config.

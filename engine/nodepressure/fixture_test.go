@@ -37,7 +37,6 @@ func withPageCache(o *Observation, active int64, refaults int64, stalled int) *O
 	return o
 }
 
-// evicted returns the names of evicted pods.
 func evicted(effects []Effect) (out []string) {
 	for _, e := range effects {
 		if e, ok := e.(Evict); ok {

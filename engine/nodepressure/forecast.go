@@ -5,7 +5,7 @@ import "time"
 // forecastHorizon is the longest duration of an eviction.
 const forecastHorizon = 50 * time.Millisecond
 
-// minRateInterval is the shortest interval between figures for which a rate is computed.
+// minRateInterval is the shortest interval between measurements for which a rate is computed.
 const minRateInterval = time.Millisecond
 
 // memoryForecast predicts the use of memory, without page cache.
@@ -17,7 +17,7 @@ type memoryForecast struct {
 	exhausted    bool  // projectedUse exceeds free
 }
 
-// update adds a figure. The slower rate of the last two intervals counts, because a single step is
+// update adds a measurement. The slower rate of the last two intervals counts, because a single step is
 // usually the start of a program.
 func (f *memoryForecast) update(now time.Time, o *Observation, enabled bool) {
 	stat := &o.Signals[MemoryAvailable]

@@ -33,19 +33,19 @@ func evictFromFullDisk(t *testing.T, o Options, pods ...Pod) (*Machine, *Evict) 
 			return m, &e
 		}
 	}
-	t.Fatalf("no eviction in %v", effects)
+	t.Fatalf("effects %v, want an eviction", effects)
 	return m, nil
 }
 
-// Files that the containers share rank a pod like its other local storage.
+// TestSharedFilesAreRanked checks that files that the containers share rank a pod like its other local storage.
 func TestSharedFilesAreRanked(t *testing.T) {
 	if _, e := evictFromFullDisk(t, AllOptions(), storagePod("layer", 300, 0, 0), storagePod("files", 0, 400, 0), storagePod("volume", 0, 0, 200)); e.Pod.Name != "files" {
 		t.Errorf("evicted %s, want files: %s", e.Pod.Name, e.Message)
 	}
 }
 
-// The message names the volume or the files that use more than the containers, and Update replaces
-// the figures.
+// TestDiskEvictionMessage checks that the message names the volume or the files that use more than the containers,
+// and that Update replaces the usage.
 func TestDiskEvictionMessage(t *testing.T) {
 	const files = "Files of the pod outside of its containers, such as /etc/hosts, were using 400Mi. "
 	kubelet := AllOptions()
@@ -62,7 +62,7 @@ func TestDiskEvictionMessage(t *testing.T) {
 	} {
 		_, e := evictFromFullDisk(t, tc.options, tc.pod)
 		if !strings.HasSuffix(e.Message, tc.want) || !strings.HasPrefix(e.Message, "The node was low on resource: ephemeral-storage. Threshold quantity: ") {
-			t.Errorf("message %q, want %q", e.Message, tc.want)
+			t.Errorf("message %q, want one that ends in %q", e.Message, tc.want)
 		}
 		updated := storagePod("p", 700, 0, 0)
 		e.Update(updated.Stats)
@@ -72,7 +72,7 @@ func TestDiskEvictionMessage(t *testing.T) {
 	}
 }
 
-// A pod that exceeds the capacity of a claim is evicted, and Update keeps its message.
+// TestClaimLimit checks that a pod that exceeds the capacity of a claim is evicted, and that Update keeps its message.
 func TestClaimLimit(t *testing.T) {
 	p := storagePod("p", 0, 0, 0)
 	p.Stats.Volumes = append(p.Stats.Volumes, VolumeStats{Name: "db", Claim: "shop", Limit: 10 * mi, FsStats: FsStats{Known: true, Bytes: 11 * mi}})

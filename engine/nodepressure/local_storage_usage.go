@@ -4,8 +4,8 @@ package nodepressure
 func usedBytes(f *FsStats) int64  { return f.Bytes }
 func usedInodes(f *FsStats) int64 { return f.Inodes }
 
-// localUsage returns the pod's usage of the signal's filesystem: logs, files
-// and local volumes are on nodefs, writable layers on containerfs.
+// localUsage returns the pod's usage of the signal's filesystem: logs, files and local volumes are on nodefs,
+// writable layers on containerfs.
 func (m *Machine) localUsage(s Signal, p *Pod, amount func(*FsStats) int64) (sum int64) {
 	l := m.config.Layout
 	layers, other := true, true // a single disk
@@ -43,7 +43,7 @@ func (m *Machine) localUsage(s Signal, p *Pod, amount func(*FsStats) int64) (sum
 
 var noStats FsStats
 
-// volume returns the usage of a volume.
+// volume returns the usage of a volume, or no usage if it was not measured.
 func (s *PodStats) volume(name string) *FsStats {
 	for i := range s.Volumes {
 		if s.Volumes[i].Name == name {

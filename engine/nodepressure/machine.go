@@ -13,14 +13,13 @@ type Machine struct {
 	thresholds     []thresholdState // by index of config.Thresholds
 	conditions     [model.NumPressures]Condition
 	lastObserved   [model.NumPressures]time.Time // when a condition was last observed; zero: never
-	lastTimes      [NumSignals]time.Time         // times of the previous figures; zero: none
+	lastTimes      [NumSignals]time.Time         // times of the previous Stats; zero: none
 	cacheCheck     pageCacheCheck
 	forecast       memoryForecast
 	victims        [model.NumPressures]victim
 	pendingReclaim *pendingReclaim // the eviction after an insufficient reclaim, or nil
 }
 
-// thresholdState is the state of a threshold.
 type thresholdState struct {
 	since        time.Time // when it was first met; zero: it is not met
 	graceElapsed bool      // met for its grace period: MinReclaim applies
@@ -50,7 +49,7 @@ func New(c Config) *Machine {
 // Conditions returns the node's conditions, by pressure.
 func (m *Machine) Conditions() [model.NumPressures]Condition { return m.conditions }
 
-// Restore sets the active conditions of the node's status, as if observed at now. Thus they survive a
+// Restore sets the active conditions of the node's status, as if observed at now, so that they survive a
 // restart for the transition period.
 func (m *Machine) Restore(now time.Time, active [model.NumPressures]bool) {
 	for k := range active {
@@ -63,7 +62,7 @@ func (m *Machine) Restore(now time.Time, active [model.NumPressures]bool) {
 // Reclaiming reports whether a ReclaimNodeResources is in flight.
 func (m *Machine) Reclaiming() bool { return m.pendingReclaim != nil }
 
-// Thresholds returns the thresholds for the layout of filesystems.
+// Thresholds returns the thresholds for the layout of file systems.
 func (m *Machine) Thresholds() []Threshold { return m.config.Thresholds }
 
 // Step applies an observation and returns the effects. wake is the latest time of the next
@@ -92,7 +91,6 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	return m.handleThresholds(now, o, due, pods, effects, wake)
 }
 
-// updateThresholds updates which thresholds are met.
 func (m *Machine) updateThresholds(now time.Time, o *Observation) {
 	for i := range m.config.Thresholds {
 		t, s := &m.config.Thresholds[i], &m.thresholds[i]
@@ -124,7 +122,6 @@ func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) boo
 	return m.available(t.Signal, o) < need || t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausted
 }
 
-// updateConditions updates the conditions.
 func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Time) ([]Effect, time.Time) {
 	for k := range m.conditions {
 		end := m.lastObserved[k].Add(m.config.TransitionPeriod)
@@ -149,7 +146,7 @@ func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Ti
 func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 	for i := range m.thresholds {
 		s := m.config.Thresholds[i].Signal
-		if m.thresholds[i].graceElapsed && m.hasNewerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
+		if m.thresholds[i].graceElapsed && m.hasNewerStat(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
 			due |= 1 << i
 		}
 	}
@@ -180,8 +177,8 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 	return effects, wake
 }
 
-// hasNewerFigure reports whether a signal's figure is newer than in the previous Step.
-func (m *Machine) hasNewerFigure(s Signal, o *Observation) bool {
+// hasNewerStat reports whether a signal's Stat is newer than in the previous Step.
+func (m *Machine) hasNewerStat(s Signal, o *Observation) bool {
 	stat, last := &o.Signals[s], m.lastTimes[s]
 	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictionOrigin holds the parts of the message of an eviction for a threshold, without the figures of
+// evictionOrigin holds the parts of the message of an eviction for a threshold, without the usage of
 // the pod.
 type evictionOrigin struct {
 	shortage    string // of the node; "": not for a threshold
@@ -96,12 +96,12 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (annotations []mode
 		if !ok || !reported {
 			continue
 		}
-		want := request.Memory
+		requested := request.Memory
 		if resource == EphemeralStorage {
-			want = request.Ephemeral
+			requested = request.Ephemeral
 		}
-		if used > want.Amount {
-			add("Container", c.Name, Bytes(used), want)
+		if used > requested.Amount {
+			add("Container", c.Name, Bytes(used), requested)
 			names, usages = append(names, c.Name), append(usages, Bytes(used).String())
 		}
 	}
@@ -120,7 +120,6 @@ func (c *ContainerStats) usageOf(resource string) (n int64, reported bool) {
 	return 0, false
 }
 
-// container returns the container with the given name.
 func (t *EvictionSpec) container(name string) (Container, bool) {
 	if t != nil {
 		for i := range t.Containers {

@@ -2,26 +2,26 @@ package nodepressure
 
 import "time"
 
-// Observation holds the measurements of a node at one time. Step does not keep it.
+// Observation holds the measurements of a node at one time. Step does not retain it.
 type Observation struct {
 	Signals [NumSignals]Stat
-	// ReadFailed: figures could not be read. Step then does nothing, and Reclaimed assumes that
+	// ReadFailed: the statistics could not be read. Step then does nothing, and Reclaimed assumes that
 	// reclaiming was not enough.
 	ReadFailed bool
 	// PageCache is how much of the used memory is page cache, for ConfirmPageCache and Forecast.
 	PageCache PageCache
-	// CheckLimits: the figures of local storage are new, so limits are checked.
+	// CheckLimits: the usage of local storage was measured again, so limits are checked.
 	CheckLimits bool
 	// Pods returns the running pods in a fixed order. It is called at most once per Step, and only if
-	// a pod may be evicted or limits are checked. The slice is only read and not kept.
+	// a pod may be evicted or limits are checked. Step neither changes nor retains the slice.
 	Pods func() []Pod
 }
 
-// Stat is the figure of a signal.
+// Stat is a measurement of a signal.
 type Stat struct {
 	Known               bool
 	Available, Capacity int64 // bytes, inodes or processes
-	// Time is when it was measured. A figure causes no eviction unless it is newer than the previous one;
+	// Time is when it was measured. A Stat causes no eviction unless it is newer than the previous one;
 	// zero: it counts as newer.
 	Time time.Time
 }

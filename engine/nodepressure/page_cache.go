@@ -56,7 +56,7 @@ func (c *pageCacheCheck) begin(now time.Time, o *Observation) {
 	c.since, c.refaults, c.stalled = now, o.PageCache.Refaults, o.PageCache.StallTime
 }
 
-// showsUse reports whether the figures since the start of the check show that the cache is in use.
+// showsUse reports whether the statistics since the start of the check show that the cache is in use.
 func (c *pageCacheCheck) showsUse(elapsed time.Duration, current *PageCache) bool {
 	refaulted := int64(-1)
 	if current.Refaults >= 0 && c.refaults >= 0 {
@@ -87,9 +87,9 @@ func (m *Machine) onlyPageCache(o *Observation) bool {
 	return false
 }
 
-// available returns the amount that thresholds are compared with: the signal's figure plus page
-// cache that is not in use. Page cache that growing memory use will displace before
-// an eviction completes does not count.
+// available returns the amount that thresholds are compared with: the signal's available amount plus page
+// cache that is not in use. Page cache that growing memory use will displace before an eviction completes does
+// not count.
 func (m *Machine) available(s Signal, o *Observation) int64 {
 	v := o.Signals[s].Available
 	if s.memory() && m.config.Options.ConfirmPageCache && o.PageCache.Known && !m.cacheCheck.inUse {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The dirty pages of a writer count as active for some tens of milliseconds.
+// TestDirtyWriterIsNotPressure checks a writer whose dirty pages count as active for some tens of milliseconds.
 func TestDirtyWriterIsNotPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 50 {
@@ -15,7 +15,7 @@ func TestDirtyWriterIsNotPressure(t *testing.T) {
 		}
 		effects, _ := m.Step(at(i*20), withPageCache(memoryObservation(i*20, available, memoryPod("writer", 15)), active, 0, i))
 		if len(effects) > 0 || m.Conditions()[0].True {
-			t.Fatalf("at %d ms: %v, condition %v", i*20, effects, m.Conditions()[0].True)
+			t.Fatalf("at %d ms: effects %v, MemoryPressure %v, want none and false", i*20, effects, m.Conditions()[0].True)
 		}
 	}
 }
@@ -25,10 +25,10 @@ func TestHotPageCacheIsNotPressure(t *testing.T) {
 	for i := range 300 { // 30 s with 1 % stalls and few refaults
 		effects, wake := m.Step(at(i*100), withPageCache(memoryObservation(i*100, 60, memoryPod("reader", 20)), 1900, int64(i/10), i))
 		if len(effects) > 0 {
-			t.Fatalf("at %d ms: %v", i*100, effects)
+			t.Fatalf("at %d ms: effects %v, want none", i*100, effects)
 		}
 		if wake.IsZero() {
-			t.Fatal("no wake time for a second measurement")
+			t.Fatal("wake time is zero, want that of a second measurement")
 		}
 	}
 	compatible := hardMemory(Options{})
@@ -48,7 +48,7 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 			return
 		}
 	}
-	t.Error("no pod was evicted")
+	t.Error("no pod was evicted within 3 s, want reader")
 }
 
 func TestAnonymousMemoryIsImmediatePressure(t *testing.T) {
@@ -91,8 +91,8 @@ func TestRefaultsAloneProvePressure(t *testing.T) {
 	}
 }
 
-// Memory that grows at 500 MiB/s takes 25 MiB within the horizon. 7 MiB of page cache do not delay
-// the eviction. Of 40 MiB, 15 MiB count as available and delay the eviction.
+// TestMemoryGrowthConsumesPageCache checks memory that grows by 25 MiB within the forecast horizon, at 500 MiB/s.
+// 7 MiB of page cache do not delay the eviction. Of 40 MiB, 15 MiB count as available and delay the eviction.
 func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 	for active, want := range map[int64]int64{7: 100, 40: 85} {
 		m := hardMemory(AllOptions())
@@ -132,9 +132,11 @@ func TestForecast(t *testing.T) {
 			for i, a := range tc.available {
 				o := withPageCache(memoryObservation(i*10, a, memoryPod("hog", 2000-a)), 0, 0, 0)
 				effects, _ := m.Step(at(i*10), o)
-				if got := len(evicted(effects)) > 0; got != (i == tc.want) {
+				got := len(evicted(effects)) > 0
+				if got != (i == tc.want) {
 					t.Fatalf("measurement %d, %d MiB: evicted %v, want an eviction at measurement %d", i, a, got, tc.want)
-				} else if got {
+				}
+				if got {
 					return
 				}
 			}

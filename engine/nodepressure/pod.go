@@ -46,9 +46,8 @@ type Volume struct {
 	SizeLimit *Quantity
 }
 
-// effectiveRequest returns a request without the sandbox's overhead if the pod itself requests
-// nothing.
-func (p *Pod) effectiveRequest(request, overhead int64) int64 {
+// effectiveRequest returns a request, or 0 if it consists of the sandbox's overhead only.
+func effectiveRequest(request, overhead int64) int64 {
 	if request == overhead {
 		return 0
 	}

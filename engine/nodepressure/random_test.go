@@ -152,7 +152,7 @@ func checkInvariants(effects []Effect) error {
 			byThreshold, byLimit = byThreshold-1, byLimit+1
 		}
 		if Critical(e.Pod, nil) {
-			return fmt.Errorf("evicted critical pod %s", e.Pod.Name)
+			return fmt.Errorf("evicted critical pod %s, want only other pods", e.Pod.Name)
 		}
 		if e.Grace < 0 || e.Message == "" || e.Cause == "" {
 			return fmt.Errorf("eviction %+v, want Grace >= 0, a Message and a Cause", e)
@@ -199,7 +199,7 @@ func FuzzMachine(f *testing.F) {
 			}
 			got, repeated := step(a), step(b)
 			if !reflect.DeepEqual(got, repeated) || a.Conditions() != b.Conditions() {
-				t.Fatalf("equal observations give the effects %v and %v", got, repeated)
+				t.Fatalf("effects %v and %v of equal observations, want equal effects and conditions", got, repeated)
 			}
 			if err := checkInvariants(got); err != nil {
 				t.Fatal(err)
@@ -208,7 +208,8 @@ func FuzzMachine(f *testing.F) {
 	})
 }
 
-func TestIdleStepDoesNotAllocate(t *testing.T) {
+// TestStepDoesNotAllocate checks a Step in which no threshold is met.
+func TestStepDoesNotAllocate(t *testing.T) {
 	c := Config{TransitionPeriod: time.Minute, LocalStorage: true, Options: AllOptions()}
 	for s := range NumSignals {
 		c.Thresholds = append(c.Thresholds, Threshold{Signal: s, Value: Value{Percentage: 0.1}, MinReclaim: &Value{Quantity: Bytes(5)}})

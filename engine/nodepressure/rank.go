@@ -17,7 +17,7 @@ type rankedPod struct {
 	overRequest int64 // usage beyond the request
 }
 
-// rank sorts the pods in eviction order. For memory and disk: pods without figures, pods over their
+// rank sorts the pods in eviction order. For memory and disk: pods without statistics, pods over their
 // request, lower priority, larger excess. For PIDs: lower priority, more processes. The sort is
 // stable.
 func (m *Machine) rank(s Signal, pods []Pod) []rankedPod {
@@ -39,28 +39,28 @@ func (m *Machine) rank(s Signal, pods []Pod) []rankedPod {
 }
 
 func (m *Machine) rankPod(s Signal, p *Pod) rankedPod {
-	c := rankedPod{pod: p, unknown: p.Stats == nil}
-	if c.unknown {
-		return c
+	r := rankedPod{pod: p, unknown: p.Stats == nil}
+	if r.unknown {
+		return r
 	}
 	var requested int64
 	switch s.Resource() {
 	case Memory:
-		c.used, requested = p.Stats.Memory, p.effectiveRequest(p.Spec.Requests.Memory, p.overhead().Memory)
+		r.used, requested = p.Stats.Memory, effectiveRequest(p.Spec.Requests.Memory, p.overhead().Memory)
 	case PIDs:
-		c.used = p.Stats.Processes
+		r.used = p.Stats.Processes
 	case EphemeralStorage:
-		c.used, requested = m.localUsage(s, p, usedBytes), p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
+		r.used, requested = m.localUsage(s, p, usedBytes), effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
 	case Inodes:
-		c.used = m.localUsage(s, p, usedInodes)
-		c.exceeds = c.used > 0 // there are no inode requests
+		r.used = m.localUsage(s, p, usedInodes)
+		r.exceeds = r.used > 0 // there are no inode requests
 		if !m.config.Options.RankInodes {
-			requested = p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // upstream subtracts bytes from inodes
+			requested = effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // the kubelet subtracts bytes from inodes
 		}
 	}
-	c.overRequest = c.used - requested
-	c.exceeds = c.exceeds || c.overRequest > 0
-	return c
+	r.overRequest = r.used - requested
+	r.exceeds = r.exceeds || r.overRequest > 0
+	return r
 }
 
 // selectVictim returns the eviction of the first pod in rank that may be evicted, or nil.

@@ -32,7 +32,6 @@ type pendingReclaim struct {
 	victim    *Evict // nil: no pod can be evicted
 }
 
-// handleThreshold handles a due threshold.
 func (m *Machine) handleThreshold(now time.Time, o *Observation, t *Threshold, pods []Pod, effects []Effect) []Effect {
 	effects = append(effects, ThresholdMet{Signal: t.Signal, Resource: t.Signal.Resource()})
 	selected := m.selectVictim(now, o, t, pods)
@@ -52,7 +51,7 @@ func (m *Machine) evictSelected(now time.Time, s Signal, e *Evict) Effect {
 	return *e
 }
 
-// Reclaimed applies the figures after ReclaimNodeResources. Unless all thresholds are cleared, with
+// Reclaimed applies the observation after ReclaimNodeResources. Unless all thresholds are cleared, with
 // their minimum reclaim and regardless of grace periods, the selected pod is evicted if it still
 // runs.
 func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {

@@ -57,7 +57,8 @@ func TestReclaimCancelsEviction(t *testing.T) {
 	}
 }
 
-// A pod with minutes of its grace period remaining is evicted if reclaiming was not enough.
+// TestReclaimShortensLongGracePeriod checks that a pod with minutes of its grace period remaining is evicted if
+// reclaiming was not enough.
 func TestReclaimShortensLongGracePeriod(t *testing.T) {
 	for remaining, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
 		m := diskAndMemory()
@@ -81,7 +82,8 @@ func TestNoVictim(t *testing.T) {
 	}
 }
 
-// kubernetes#139205: with a dedicated imagefs, the kubelet ignores a container's writable layer.
+// TestRootFsCountsWithDedicatedImageFs checks the option for kubernetes#139205: with a dedicated imagefs, the kubelet
+// ignores a container's writable layer.
 func TestRootFsCountsWithDedicatedImageFs(t *testing.T) {
 	limit := Bytes(100 * mi)
 	p := memoryPod("a", 0)
@@ -96,7 +98,7 @@ func TestRootFsCountsWithDedicatedImageFs(t *testing.T) {
 	}
 }
 
-// The figures of a disk lag behind the deletion of a victim's data.
+// TestDiskSettlesBeforeNextEviction checks disk statistics that lag behind the deletion of a victim's data.
 func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 	c := Config{Options: AllOptions(), Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, Layout: Layout{DedicatedImageFs: true}}
 	m := New(c)
@@ -126,7 +128,7 @@ func TestConditionsSurviveRestart(t *testing.T) {
 	m := hardMemory(AllOptions())
 	m.Restore(at(0), [model.NumPressures]bool{model.MemoryPressure: true})
 	if ok, _, _ := m.Admit(&model.Pod{Spec: &model.PodSpec{BestEffort: true}}, nil); ok {
-		t.Error("a BestEffort pod was admitted under the restored memory pressure")
+		t.Error("a BestEffort pod was admitted under the restored memory pressure, want it rejected")
 	}
 	for _, ms := range []int{1000, 59_000} {
 		if effects, _ := m.Step(at(ms), memoryObservation(ms, 1000)); len(effects) > 0 || !m.Conditions()[model.MemoryPressure].True {

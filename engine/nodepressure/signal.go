@@ -5,7 +5,7 @@ import "github.com/berthproject/berth/engine/model"
 // Signal is an eviction signal.
 type Signal uint8
 
-// The signals, by upstream's names.
+// The signals, by the kubelet's names.
 const (
 	MemoryAvailable Signal = iota
 	AllocatableMemoryAvailable
@@ -71,5 +71,5 @@ func (s Signal) Pressure() model.Pressure {
 
 func (s Signal) memory() bool { return s <= AllocatableMemoryAvailable }
 
-// decimal reports whether upstream prints the signal's figures by powers of 1000.
+// decimal reports whether the kubelet prints the signal's amounts by powers of 1000.
 func (s Signal) decimal() bool { return s.Resource() == Inodes }

@@ -10,7 +10,7 @@ const (
 	// shortGrace is the remaining grace period below which a disk threshold does not shorten it.
 	// Memory and processes may be exhausted sooner, so their thresholds shorten any grace period.
 	shortGrace = 2 * time.Second
-	// diskSettleTime is how long the figures of a disk may lag behind the deletion of a pod's data.
+	// diskSettleTime is how long the statistics of a disk may lag behind the deletion of a pod's data.
 	diskSettleTime = 10 * time.Second
 	// recheckInterval is the delay of the next memory check after a victim is deleted.
 	recheckInterval = 10 * time.Millisecond
@@ -59,7 +59,7 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	return need
 }
 
-// terminatingUsage returns the victim's last known usage: the node's figure may be older than the
+// terminatingUsage returns the victim's last known usage: the node's measurement may be older than the
 // pod's, and the memory that was freed in between must count. A victim that is no longer listed counts for one
 // more check.
 func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usage int64, until time.Time) {

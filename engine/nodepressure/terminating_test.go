@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// freeingNode is a node whose terminating pods free memory gradually, and whose figures are read one
+// freeingNode is a node whose terminating pods free memory gradually, and whose statistics are read one
 // after the other.
 type freeingNode struct {
 	used        map[string]int64 // MiB
 	terminating map[string]time.Time
-	race        bool // the node's figure is older than the pods'
+	race        bool // the node's statistics are older than the pods'
 }
 
 func (f *freeingNode) sum() (n int64) {
@@ -132,7 +132,8 @@ func TestNegativeGrace(t *testing.T) {
 	}
 }
 
-// A pod's grace period does not delay an eviction while memory is exhausted.
+// TestExhaustionDoesNotWaitForGracePeriod checks that the grace period of a terminating pod does not delay an eviction
+// while memory is exhausted.
 func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	m := hardMemory(AllOptions())
 	terminating := memoryPod("terminating", 800)
@@ -140,12 +141,12 @@ func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	for ms := 0; ; ms += 10 {
 		remaining := int64(300 - ms/2) // 500 MiB/s
 		if remaining <= 0 {
-			t.Fatalf("after %d ms no memory is left, and no pod was evicted", ms)
+			t.Fatalf("no pod was evicted within %d ms, until the memory was exhausted, want hog", ms)
 		}
 		effects, _ := m.Step(at(ms), memoryObservation(ms, remaining, terminating, memoryPod("hog", 900+int64(ms/2))))
 		if out := evicted(effects); len(out) > 0 {
 			if out[0] != "hog" || remaining < 80 {
-				t.Errorf("evicted %v with %d MiB left, want hog with at least 80", out, remaining)
+				t.Errorf("evicted %v with %d MiB available, want hog with at least 80", out, remaining)
 			}
 			return
 		}

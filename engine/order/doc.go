@@ -1,2 +1,2 @@
-// Package order has the comparisons that the engine's state machines share.
+// Package order provides the comparisons of times and booleans that the engine's state machines share.
 package order

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// AdmissionResult is a reason why a node rejects a pod, in the words of the pod's status.
+// AdmissionResult is one reason why a node rejects a pod, as the kubelet writes it to the pod's status.
 type AdmissionResult struct {
 	Reason, Message string
 	// Resource is the insufficient resource and Missing the missing amount (thousandths of a
@@ -21,8 +21,8 @@ type AdmissionResult struct {
 
 // AdmissionCheck runs the checks of the kubelet on a pod that is bound to a node, in the
 // kubelet's order: resources, NodeAffinity, NodeName, NodePorts and NoExecute taints. n
-// must not include the pod. Extended resources that the node does not have are ignored, as
-// in the kubelet.
+// must not include the pod. As in the kubelet, extended resources that the node does not
+// have are ignored, and taints do not affect mirror pods.
 func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult) {
 	for _, r := range insufficientResources(n, pod) {
 		out = append(out, AdmissionResult{
@@ -46,7 +46,7 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 			break
 		}
 	}
-	if !pod.Mirror && slices.ContainsFunc(n.Model.Taints, func(t model.Taint) bool { return t.Effect == model.NoExecute && !toleratesTaint(pod, &t) }) {
+	if !pod.Mirror && slices.ContainsFunc(n.Model.Taints, func(t model.Taint) bool { return t.Effect == model.NoExecute && !toleratesTaint(pod.Spec, &t) }) {
 		predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 	}
 	return out
@@ -70,7 +70,7 @@ func insufficientResources(n *cluster.NodeInfo, pod *model.Pod) []decision.Reaso
 	return v.Reasons
 }
 
-// toleratesTaint reports whether the pod tolerates a taint, for any duration.
-func toleratesTaint(pod *model.Pod, t *model.Taint) bool {
-	return slices.ContainsFunc(pod.Spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) })
+// toleratesTaint reports whether pods of the specification tolerate a taint, for any duration.
+func toleratesTaint(spec *model.PodSpec, t *model.Taint) bool {
+	return slices.ContainsFunc(spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) })
 }

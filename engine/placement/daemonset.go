@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"slices"
-
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
@@ -17,7 +15,7 @@ func NodeShouldRunDaemonPod(spec *model.PodSpec, n *model.Node) (shouldRun, shou
 	shouldRun, shouldContinue = true, true
 	for i := range n.Taints {
 		t := &n.Taints[i]
-		if t.Effect == model.PreferNoSchedule || slices.ContainsFunc(spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) }) {
+		if t.Effect == model.PreferNoSchedule || toleratesTaint(spec, t) {
 			continue
 		}
 		shouldRun = false

@@ -122,7 +122,6 @@ func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	return true
 }
 
-// recordError records that a plugin failed.
 func recordError(rec *decision.Record, plugin decision.Plugin, err error) {
 	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", plugin, err)
 }

@@ -22,7 +22,7 @@ func TestOutcomes(t *testing.T) {
 		pod  *model.Pod
 		want string
 	}{
-		"a pod that fits is scheduled":     {build.Pod("p"), "scheduled"},
+		"feasible pod":                     {build.Pod("p"), "scheduled"},
 		"pod of another scheduler":         {build.Pod("p", otherScheduler, gated), "ignored"},
 		"finished pod":                     {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, terminating), "ignored"},
 		"terminating pod":                  {build.Pod("p", terminating), "skipped"},
@@ -104,16 +104,21 @@ func TestTieBreaking(t *testing.T) {
 		t.Errorf("chosen nodes %v, want all 8", chosen)
 	}
 	if Evaluate(s, p, 1, build.Pod("p")).Choice == Evaluate(s, p, 2, build.Pod("p")).Choice && Evaluate(s, p, 1, build.Pod("q")).Choice == Evaluate(s, p, 3, build.Pod("q")).Choice {
-		t.Error("two seeds select the same nodes")
+		t.Error("seeds 1 and 2 select the same node for pod p, and seeds 1 and 3 for pod q; want a difference")
 	}
 }
 
+// TestWeightsMultiplyPoints checks that the points of a plugin are multiplied by its weight, and that the weight 0 is 1.
 func TestWeightsMultiplyPoints(t *testing.T) {
 	fitAndImages := func(c *framework.Config) {
 		c.Score = []framework.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}, {Plugin: decision.ImageLocality, Weight: 0}}
 	}
-	r := decide(t, build.NewState(build.Node("a"), build.Node("b"), build.Pod("x", build.OnNode("a"), build.Requests(4000, 0))), build.Pod("p"), fitAndImages)
-	build.Expect(t, "points", build.Points(r, decision.NodeResourcesFit), "a=150 b=300")
-	build.Expect(t, "weight 0 is 1", build.Points(r, decision.ImageLocality), "a=0 b=0")
-	build.Expect(t, "choice", fmt.Sprint(r.Choice, r.Top, r.Nodes[1].Total), "b[b] 300")
+	withImage := func(n *model.Node) {
+		n.Images = append(n.Images, model.Image{Names: []string{"big"}, Size: 1000 << 20})
+	}
+	usesImage := build.Spec(func(s *model.PodSpec) { s.Images = []string{"big"} })
+	r := decide(t, build.NewState(build.Node("a"), build.Node("b", withImage), build.Pod("x", build.OnNode("a"), build.Requests(4000, 0))), build.Pod("p", usesImage), fitAndImages)
+	build.Expect(t, "points with weight 3", build.Points(r, decision.NodeResourcesFit), "a=150 b=300")
+	build.Expect(t, "points with weight 0", build.Points(r, decision.ImageLocality), "a=0 b=48")
+	build.Expect(t, "choice", fmt.Sprint(r.Choice, r.Top, r.Nodes[1].Total), "b[b] 348")
 }

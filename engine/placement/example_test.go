@@ -75,7 +75,7 @@ func ExampleNewDryRun() {
 	pod := examplePod(6000)
 	run, ok := placement.NewDryRun(s, p, pod)
 	if !ok {
-		log.Fatal("no node fits")
+		log.Fatal("PreFilter rejects all nodes")
 	}
 	v, err := run.FilterWithout("large", nil, nil)
 	fmt.Println(v.Code, err)

@@ -12,7 +12,7 @@ type TieBreaker struct{ start uint64 }
 // NewTieBreaker returns the order for a seed and the model.Pod.TieKey of a pod.
 func NewTieBreaker(seed uint64, key string) TieBreaker { return TieBreaker{cluster.Hash64(seed, key)} }
 
-// Start returns where the pod enters the ring of node name hashes.
+// Start returns the hash at which the order begins: the node with the next higher name hash comes first.
 func (t TieBreaker) Start() uint64 { return t.start }
 
 // Compare returns a negative number if a comes before b, a positive number if it comes after b,
@@ -29,7 +29,7 @@ func (t TieBreaker) Compare(a, b *cluster.NodeInfo) int {
 	return strings.Compare(a.Model.Name, b.Model.Name)
 }
 
-// precedes reports whether a node comes before another in the order from start on.
+// precedes reports whether node a comes before node b in the ring of name hashes, which begins at start.
 func precedes(start, hashA uint64, nameA string, hashB uint64, nameB string) bool {
 	if da, db := hashA-start, hashB-start; da != db {
 		return da < db

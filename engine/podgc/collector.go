@@ -24,12 +24,12 @@ type Node struct {
 	OutOfService bool // has the taint node.kubernetes.io/out-of-service
 }
 
-// Options limit the pods to keep. 0 means no limit, except for Quarantine.
+// Options are the limits of garbage collection. 0 means no limit, except for Quarantine.
 type Options struct {
-	Threshold  int           // finished pods
-	EvictedCap int           // evicted pods per owner
-	EvictedTTL time.Duration // age of evicted pods
-	Quarantine time.Duration // how long pods of a missing node are kept
+	Threshold  int           // maximum number of finished pods
+	EvictedCap int           // maximum number of evicted pods per owner
+	EvictedTTL time.Duration // maximum age of evicted pods
+	Quarantine time.Duration // how long a node must be missing before its pods are deleted
 }
 
 // Period is the time between collections. Quarantine is the default of Options.Quarantine.
@@ -119,7 +119,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]No
 	c.missing = missing
 }
 
-// excess returns the finished pods, sorted by age, that exceed a limit.
+// excess returns those of the finished pods that exceed a limit. pods are sorted by creation time.
 func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedRank(b), evictedRank(a)) })
 	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {

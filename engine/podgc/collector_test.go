@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pod parses "name@node deleting finished evicted owner=x age=s".
 func pod(text string) Pod {
 	words := strings.Fields(text)
 	name, node, _ := strings.Cut(words[0], "@")
-	p := Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Created: zero, Ended: zero}
+	p := Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Created: start, Ended: start}
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
@@ -30,7 +30,7 @@ func pod(text string) Pod {
 		case "age":
 			var s int
 			_, _ = fmt.Sscan(value, &s)
-			p.Created = zero.Add(-time.Duration(s) * time.Second)
+			p.Created = start.Add(-time.Duration(s) * time.Second)
 			p.Ended = p.Created
 		}
 	}
@@ -45,7 +45,6 @@ func pods(texts ...string) (out []Pod) {
 	return out
 }
 
-// podNames returns the names of the removed pods.
 func podNames(removals []Removal) string {
 	var out []string
 	for _, r := range removals {
@@ -72,7 +71,7 @@ func TestCollectRules(t *testing.T) {
 		"the first matching rule applies":      {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := podNames(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {
+			if got := podNames(New(tc.o).Collect(start, tc.pods, nodes)); got != tc.want {
 				t.Errorf("removed %q, want %q", got, tc.want)
 			}
 		})
@@ -89,13 +88,14 @@ func TestOrphanQuarantine(t *testing.T) {
 	}{
 		{0, nil, ""}, {20, nil, ""}, {39, []Node{{Name: "returning"}}, ""}, {40, []Node{{Name: "returning"}}, "a b"}, {41, nil, "a b"}, {60, []Node{{Name: "missing"}}, ""}, {80, nil, ""}, {81, nil, "c"},
 	} {
-		if got := podNames(c.Collect(zero.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
+		if got := podNames(c.Collect(start.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
 			t.Errorf("at %d s: removed %q, want %q", s.second, got, s.want)
 		}
 	}
 }
 
-// After a collection no limit is exceeded, and one more pod would exceed one.
+// TestTerminatedPodLimits checks random pods: after a collection no limit is exceeded, and each deleted evicted pod
+// would exceed one.
 func TestTerminatedPodLimits(t *testing.T) {
 	for seed := range int64(500) {
 		r := rand.New(rand.NewSource(seed))
@@ -105,20 +105,20 @@ func TestTerminatedPodLimits(t *testing.T) {
 			list = append(list, pod(fmt.Sprintf("p%02d@n %s owner=o%d age=%d", i, []string{"evicted", "finished", ""}[r.Intn(3)], r.Intn(3), r.Intn(60))))
 		}
 		removed := map[string]Reason{}
-		removals := New(o).Collect(zero, list, []Node{{Name: "n", Ready: true}})
+		removals := New(o).Collect(start, list, []Node{{Name: "n", Ready: true}})
 		for _, x := range removals {
 			if _, exists := removed[x.Pod.Name]; exists {
-				t.Fatalf("seed %d: %s is removed twice", seed, x.Pod.Name)
+				t.Fatalf("seed %d: %s is removed twice, want once", seed, x.Pod.Name)
 			}
 			removed[x.Pod.Name] = x.Reason
 		}
-		remaining := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := removed[p.Name]; return g })
-		if second := New(o).Collect(zero, remaining, []Node{{Name: "n", Ready: true}}); len(second) != 0 {
-			t.Fatalf("seed %d: a second collection removes %s", seed, podNames(second))
+		remaining := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, ok := removed[p.Name]; return ok })
+		if second := New(o).Collect(start, remaining, []Node{{Name: "n", Ready: true}}); len(second) != 0 {
+			t.Fatalf("seed %d: a second collection removes %s, want nothing", seed, podNames(second))
 		}
 		for _, x := range removals {
-			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(zero, restored, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
-				t.Fatalf("seed %d: %s was deleted although no limit was exceeded", seed, x.Pod.Name)
+			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(start, restored, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
+				t.Fatalf("seed %d: %s was deleted although no limit was exceeded, want it to remain", seed, x.Pod.Name)
 			}
 		}
 	}

@@ -11,7 +11,7 @@
 // Invariants, each with a test:
 //
 //   - NotTooMany: finished pods are deleted only above the threshold, the cap and the age.
-//   - Quarantine: the pods of a node that returns within Quarantine are kept.
+//   - Quarantine: the pods of a node that returns within Quarantine are not deleted.
 //
 // Differences from Kubernetes: EvictedCap and EvictedTTL (kubernetes#54525), which are off by default.
 package podgc

@@ -15,7 +15,6 @@ func (r *containerRun) initDone() bool {
 	return r.state == ContainerTerminated && r.exit.Code == 0
 }
 
-// restartPolicy returns the restart policy that applies to a container.
 func (m *Machine) restartPolicy(r *containerRun) RestartPolicy {
 	switch {
 	case r.Sidecar:
@@ -26,7 +25,6 @@ func (m *Machine) restartPolicy(r *containerRun) RestartPolicy {
 	return m.spec.RestartPolicy
 }
 
-// shouldRestart reports whether a terminated container restarts.
 func (m *Machine) shouldRestart(r *containerRun) bool {
 	if r.ephemeral {
 		return false
@@ -135,7 +133,7 @@ func (m *Machine) restart(r *containerRun) Effect {
 	return r.start()
 }
 
-// archive makes the terminated run the last one.
+// archive records the terminated run as the previous one and counts a restart.
 func (r *containerRun) archive() {
 	last := r.exit
 	r.last = &last

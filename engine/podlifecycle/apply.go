@@ -27,7 +27,6 @@ func (e Exited) apply(m *Machine, now time.Time) {
 	m.endContainer(r, Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, StartedAt: startedAt, FinishedAt: at})
 }
 
-// endContainer ends a container's run.
 func (m *Machine) endContainer(r *containerRun, x Exit) {
 	x.DeadlineReached = r.killed
 	x.Replaced = r.restartCause == specChanged || r.restartCause == failedProbe && m.restartPolicy(r) != Never

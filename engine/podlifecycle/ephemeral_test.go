@@ -15,7 +15,7 @@ func TestEphemeralContainers(t *testing.T) {
 		t.Helper()
 		now = now.Add(time.Minute)
 		effects, _ := m.Step(now, events...)
-		if got := fmt.Sprintf("%T%+v", effects, effects); got != fmt.Sprintf("%T%s", effects, want) {
+		if got := fmt.Sprintf("%+v", effects); got != want {
 			t.Fatalf("effects %s, want %s", got, want)
 		}
 	}
@@ -24,7 +24,7 @@ func TestEphemeralContainers(t *testing.T) {
 	step("[]", AddEphemeral{Container{Name: "debug"}}) // an ephemeral container that exists is ignored
 	step("[]", Started{Container: "debug"})
 	if m.Initialized() || m.Phase() != Pending {
-		t.Error("an ephemeral container counts as initialization")
+		t.Errorf("initialized %v, phase %d with an ephemeral container; want false, %d", m.Initialized(), m.Phase(), Pending)
 	}
 	step("[{Container:main Attempt:0}]", Started{Container: "init"}, Exited{Container: "init"})
 	step("[]", Started{Container: "main"})
@@ -42,17 +42,18 @@ func TestEphemeralContainers(t *testing.T) {
 	m.Step(now, Started{Container: "second"})
 	effects, _ := m.Step(now, Delete{Grace: 30 * time.Second})
 	if len(effects) != 2 {
-		t.Errorf("a deleted pod stops %v, want both running containers", effects)
+		t.Errorf("effects %v of a deletion, want stops of both running containers", effects)
 	}
 	if m.Step(now, Exited{Container: "main"}); m.Stopped() {
-		t.Error("the pod has stopped while an ephemeral container runs")
+		t.Error("Stopped is true while an ephemeral container runs, want false")
 	}
 	if m.Step(now, Exited{Container: "second"}); !m.Stopped() {
-		t.Error("the pod has not stopped")
+		t.Error("Stopped is false after all containers exited, want true")
 	}
 }
 
-// TestCompletedPodStopsEphemeralContainers checks that a pod completes although one still runs.
+// TestCompletedPodStopsEphemeralContainers checks that a pod whose containers have completed stops its ephemeral
+// containers.
 func TestCompletedPodStopsEphemeralContainers(t *testing.T) {
 	now := time.Unix(1000, 0)
 	m := New(Spec{Containers: []Container{{Name: "main"}}, Ephemeral: []Container{{Name: "debug"}}, RestartPolicy: Never})

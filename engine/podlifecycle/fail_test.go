@@ -17,7 +17,7 @@ func TestFailedPodTerminatesWithinGracePeriod(t *testing.T) {
 	m := New(Spec{Init: newContainers("+s"), Containers: newContainers("!x"), RestartPolicy: Always})
 	runScript(t, m, "0 : start s", "1 started s: start x", "2 started x:", "3 fail Evicted 10: prestop x", "4 prestop-done x: stop x")
 	if m.Phase() != Running || m.Failure() != nil {
-		t.Error("the phase is Failed while a container runs")
+		t.Errorf("phase %v, failure %+v while a container runs, want Running and none", m.Phase(), m.Failure())
 	}
 	runScript(t, m, "6 fail Late 60:", "7 exit x 0: stop s", "8 exit s 0: stopped", "9 :")
 	checkFailed(t, m, "Evicted")
@@ -61,11 +61,11 @@ func TestContainerWaitingReason(t *testing.T) {
 	m := New(Spec{Containers: newContainers("x", "y"), RestartPolicy: Always})
 	runScript(t, m, "0 : start x, start y", "1 waiting x ErrImagePull;started y:")
 	if _, cs := m.Statuses(); cs[0].State != ContainerStarting || cs[0].Reason != "ErrImagePull" || m.Phase() != Pending {
-		t.Errorf("status %+v, phase %v", cs[0], m.Phase())
+		t.Errorf("status %+v, phase %v, want a starting container with ErrImagePull, Pending", cs[0], m.Phase())
 	}
 	runScript(t, m, "2 started x:")
 	if _, cs := m.Statuses(); cs[0].State != ContainerRunning || cs[0].Reason != "" || m.Phase() != Running {
-		t.Errorf("status %+v, phase %v", cs[0], m.Phase())
+		t.Errorf("status %+v, phase %v, want a running container without a reason, Running", cs[0], m.Phase())
 	}
 	// A container that was still starting terminates when it is stopped.
 	runScript(t, m, "3 exit x 1: start x", "4 delete 30: stop x, stop y", "5 exit x 137;exit y 0: stopped, removed")

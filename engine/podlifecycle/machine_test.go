@@ -56,7 +56,7 @@ func runScript(t *testing.T, m *Machine, lines ...string) {
 		}
 		got, _ := m.Step(t0.Add(time.Duration(seconds)*time.Second), events...)
 		if formatEffects(got) != strings.TrimSpace(want) {
-			t.Fatalf("%s: got %q", line, formatEffects(got))
+			t.Fatalf("%s: effects %q, want %q", line, formatEffects(got), strings.TrimSpace(want))
 		}
 	}
 }

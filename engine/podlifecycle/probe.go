@@ -36,7 +36,6 @@ func (e ProbeResult) apply(m *Machine, now time.Time) {
 	}
 }
 
-// isReady reports whether a container runs and is ready.
 func (r *containerRun) isReady() bool {
 	return r.state == ContainerRunning && r.startupPassed && r.ready
 }
@@ -65,16 +64,16 @@ func (m *Machine) updateProbes(effects []Effect) []Effect {
 		if r.Probes == 0 {
 			continue
 		}
-		want := m.desiredProbes(r)
+		desired := m.desiredProbes(r)
 		for _, p := range [...]Probes{Startup, Readiness, Liveness} {
 			switch {
-			case r.activeProbes&p != 0 && want&p == 0:
+			case r.activeProbes&p != 0 && desired&p == 0:
 				effects = append(effects, StopProbe{r.Name, p})
-			case r.activeProbes&p == 0 && want&p != 0:
+			case r.activeProbes&p == 0 && desired&p != 0:
 				effects = append(effects, StartProbe{r.Name, p, r.restarts})
 			}
 		}
-		r.activeProbes = want
+		r.activeProbes = desired
 	}
 	return effects
 }

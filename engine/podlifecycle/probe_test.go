@@ -2,22 +2,21 @@ package podlifecycle
 
 import "testing"
 
-// probedContainer returns a container with probes.
 func probedContainer(name string, p Probes) Container { return Container{Name: name, Probes: p} }
 
 func TestReadinessProbe(t *testing.T) {
 	m := New(Spec{Containers: []Container{probedContainer("x", Readiness), probedContainer("y", 0)}})
 	runScript(t, m, "0 : start x, start y", "1 started x;started y: start-probe x Readiness")
 	if m.Phase() != Running || m.Ready() {
-		t.Errorf("before the first probe result: phase %v, ready %v", m.Phase(), m.Ready())
+		t.Errorf("before the first probe result: phase %v, ready %v, want Running, false", m.Phase(), m.Ready())
 	}
 	runScript(t, m, "2 ready x:")
 	if !m.Ready() {
-		t.Error("not ready after a successful probe")
+		t.Error("Ready is false after a successful probe, want true")
 	}
 	runScript(t, m, "3 not-ready x:", "4 ready x:", "5 exit x 1: start x, stop-probe x Readiness", "6 started x: start-probe x Readiness")
 	if m.Ready() {
-		t.Error("ready according to a probe of the previous run")
+		t.Error("Ready is true after a restart without a probe result, want false")
 	}
 }
 
@@ -37,7 +36,7 @@ func TestSidecarBlocksUntilStartupProbePasses(t *testing.T) {
 	runScript(t, m, "0 : start s", "1 started s: start-probe s Startup", "5 startup-passed s: start x, stop-probe s Startup", "6 started x:",
 		"7 exit s 1: start s") // x keeps running
 	if !m.Initialized() {
-		t.Error("Initialized is false after a restart of the sidecar")
+		t.Error("Initialized is false after a restart of the sidecar, want true")
 	}
 }
 
@@ -70,11 +69,11 @@ func TestTerminatingPodRunsReadinessProbeOnly(t *testing.T) {
 	runScript(t, m, "0 : start x", "1 started x: start-probe x Readiness, start-probe x Liveness", "2 ready x:",
 		"3 delete 30: stop x, stop-probe x Liveness")
 	if !m.Ready() {
-		t.Error("not ready before a failed probe")
+		t.Error("Ready is false before a failed probe, want true")
 	}
 	runScript(t, m, "4 not-ready x:")
 	if m.Ready() {
-		t.Error("ready after a failed probe")
+		t.Error("Ready is true after a failed probe, want false")
 	}
 	runScript(t, m, "5 exit x 0: stopped, removed, stop-probe x Readiness")
 }
@@ -84,6 +83,6 @@ func TestReadinessSurvivesAgentRestart(t *testing.T) {
 	m := Resume(spec, Running, []Status{{Name: "x", State: ContainerRunning, StartedAt: t0, StartupPassed: true, Ready: true}})
 	runScript(t, m, "1 : start-probe x Readiness")
 	if !m.Ready() {
-		t.Error("not ready after a restart of the agent")
+		t.Error("Ready is false after a restart of the agent, want true")
 	}
 }

@@ -55,11 +55,11 @@ func TestDeletedPodIsReadyUntilContainerEnds(t *testing.T) {
 	m := New(Spec{Containers: newContainers("x"), RestartPolicy: Always})
 	runScript(t, m, "0 : start x", "1 started x:", "10 delete 30: stop x")
 	if !m.Ready() {
-		t.Error("not ready although the container still runs")
+		t.Error("Ready is false while the container runs, want true")
 	}
 	runScript(t, m, "15 exit x 0: stopped, removed")
 	if m.Ready() {
-		t.Error("ready although the container has exited")
+		t.Error("Ready is true after the container has exited, want false")
 	}
 }
 

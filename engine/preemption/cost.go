@@ -27,7 +27,8 @@ func costOf(victims []*model.Pod, violations int) cost {
 	return c
 }
 
-// compare returns a negative number if c is lower than d.
+// compare returns a negative number if c is lower than d, a positive number if c is higher, and 0 if both
+// are equal.
 func (c *cost) compare(d *cost) int {
 	switch {
 	case c.violations != d.violations:

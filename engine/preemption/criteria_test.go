@@ -65,7 +65,8 @@ func (c *testCluster) budget(letter string, allowed, desired int32) {
 	c.UpsertBudget(&model.Budget{Namespace: "default", Name: letter, Selector: matching("app", letter), DisruptionsAllowed: allowed, DesiredHealthy: desired})
 }
 
-// preempt evaluates a pod with both implementations and returns the selection: "node: victims".
+// preempt evaluates a pod with both implementations and returns the selection, "node: victims",
+// or else the outcome.
 func (c *testCluster) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (string, *decision.Preemption) {
 	t.Helper()
 	c.UpsertPod(pod)
@@ -90,7 +91,7 @@ func (c *testCluster) preempt(t *testing.T, pod *model.Pod, o preemption.Options
 	return p.Node + ": " + strings.Join(names, " "), p
 }
 
-// newPreemptor returns a pod of high priority.
+// newPreemptor returns a pending pod of priority 1000. cpu is its request in millicores.
 func newPreemptor(t *testing.T, cpu int) *model.Pod {
 	p := parsePod(t, fmt.Sprintf("high 1000 %d -", cpu))
 	p.Phase, p.Ready = model.Pending, false

@@ -50,7 +50,8 @@ func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placem
 	return slices.Concat(bestEffort, burstable, guaranteed), true
 }
 
-// closestVictims selects pods until there is no shortage.
+// closestVictims selects pods until there is no shortage: repeatedly the pod with the smallest
+// distance.
 func closestVictims(pods []*model.Pod, shortages []shortage) (victims []*model.Pod) {
 	pods = slices.Clone(pods)
 	for len(shortages) > 0 && len(pods) > 0 {
@@ -68,12 +69,12 @@ func closestVictims(pods []*model.Pod, shortages []shortage) (victims []*model.P
 	return victims
 }
 
-// distance is the sum of the squared shares of each shortage that would remain.
+// distance returns the sum of the squared shares of each shortage that would remain without p.
 func distance(shortages []shortage, p *model.Pod) (sum float64) {
-	for _, n := range shortages {
-		if remaining := n.amount - requestOf(p, n.resource); remaining > 0 {
-			part := float64(remaining) / float64(n.amount)
-			sum += float64(part * part)
+	for _, s := range shortages {
+		if remaining := s.amount - requestOf(p, s.resource); remaining > 0 {
+			share := float64(remaining) / float64(s.amount)
+			sum += float64(share * share) // the conversion prevents a fused multiply-add, which only some architectures have
 		}
 	}
 	return sum
@@ -90,14 +91,14 @@ func smallerRequest(a, b *model.Pod) bool {
 
 // subtractRequests returns the shortages that remain without the given pods.
 func subtractRequests(shortages []shortage, victims ...[]*model.Pod) (remaining []shortage) {
-	for _, n := range shortages {
+	for _, s := range shortages {
 		for _, pods := range victims {
 			for _, p := range pods {
-				n.amount -= requestOf(p, n.resource)
+				s.amount -= requestOf(p, s.resource)
 			}
 		}
-		if n.amount > 0 {
-			remaining = append(remaining, n)
+		if s.amount > 0 {
+			remaining = append(remaining, s)
 		}
 	}
 	return remaining

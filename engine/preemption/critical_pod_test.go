@@ -26,7 +26,6 @@ func podWithRequests(name string, cpu, memory int64, priority int32) *model.Pod 
 		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu, Memory: memory}}}
 }
 
-// victimNames returns the names of the victims of a critical pod.
 func victimNames(pod *model.Pod, pods ...*model.Pod) string {
 	s := cluster.New()
 	s.UpsertNode(&model.Node{Name: "n", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 4000}})

@@ -7,7 +7,7 @@
 // SelectCandidate selects among candidates that an extender has changed.
 //
 //	eligible? ──▶ per node: remove lower ──▶ fits? ──▶ reprieve (violating first) ──▶ victims
-//	          ──▶ six criteria ──▶ movable victims ──▶ tie-breaker ──▶ debits
+//	          ──▶ five criteria ──▶ movable victims ──▶ tie-breaker ──▶ debits
 //
 // Invariants:
 //

@@ -18,7 +18,7 @@ type dryRunCache struct {
 	lastUsed    uint64 // Planner.clock of the last use
 }
 
-// resultCounts counts results.
+// resultCounts are the numbers of nodes by kind of their result and by failure.
 type resultCounts struct {
 	kinds    [stillInfeasible + 1]int
 	failures []failureCount
@@ -29,6 +29,7 @@ type failureCount struct {
 	nodes   int
 }
 
+// add adds n nodes with a result.
 func (c *resultCounts) add(r *result, n int) {
 	c.kinds[r.kind] += n
 	if r.kind != stillInfeasible {

@@ -18,19 +18,19 @@ func newEvenCluster(seed uint64) (c *randomCluster, preemptors []*model.PodSpec)
 		c.state.UpsertNode(&model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: 110,
 			Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}})
 	}
-	low := func(priority int32, cpu int64) *model.PodSpec {
+	newSpec := func(priority int32, cpu int64) *model.PodSpec {
 		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Resources{MilliCPU: cpu, Memory: 1 << 28}}
 		s.Scoring = s.Requests
 		return s
 	}
-	c.specs = []*model.PodSpec{low(0, 1000), low(0, 1000), low(5, 1000), low(0, 300)}
+	c.specs = []*model.PodSpec{newSpec(0, 1000), newSpec(0, 1000), newSpec(5, 1000), newSpec(0, 300)}
 	for i := range 4 * c.nodes {
 		c.addAssignedTo(i % c.nodes)
 	}
 	for range c.IntN(4) {
 		c.budget()
 	}
-	return c, []*model.PodSpec{low(100, 1000), low(100, 2000), low(3, 1500)}
+	return c, []*model.PodSpec{newSpec(100, 1000), newSpec(100, 2000), newSpec(3, 1500)}
 }
 
 // evenChange changes a pod's status or a budget, or replaces a pod.

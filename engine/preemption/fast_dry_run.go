@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
-// unlimited is an amount that no pod requests.
+// unlimited is a free amount that no request exceeds.
 const unlimited = math.MaxInt64 / 4
 
 // podDemand is what a pod requests if its placement depends on the node alone.
@@ -19,7 +19,7 @@ type podDemand struct {
 	fastpath.NodeLocalPod
 	pod      *model.Pod // any pod of the class
 	amounts  model.Resources
-	counted  bool
+	counted  bool // the number of pods is checked
 	ports    []model.HostPort
 	simple   bool // the pod requests only cpu, memory and a pod slot
 	cpu, mem int64
@@ -53,8 +53,7 @@ const (
 	stillInfeasible                     // the pod does not fit even without these pods
 )
 
-// freeResources are the free resources of a node besides those of the preemptor and the remaining
-// pods.
+// freeResources are the resources of a node that neither the preemptor nor the remaining pods use.
 type freeResources struct{ cpu, mem, pods int64 }
 
 // fastDryRun dry-runs nodes for pods whose placement depends on the node alone. Its fields are
@@ -122,7 +121,7 @@ func (d *fastDryRun) dryRun(n *podDemand, pod *model.Pod, id cluster.NodeID) res
 	})
 }
 
-// nodeCode returns the verdict on a node as it is.
+// nodeCode returns the code of the verdict on a node without evictions.
 func (d *fastDryRun) nodeCode(n *podDemand, pod *model.Pod, id cluster.NodeID) decision.Code {
 	switch d.dryRun(n, pod, id).kind {
 	case noSuchNode, unresolvable:
@@ -133,7 +132,7 @@ func (d *fastDryRun) nodeCode(n *podDemand, pod *model.Pod, id cluster.NodeID) d
 	return decision.Unschedulable
 }
 
-// reserve subtracts the pod's requests from what is free. A resource that the pod does not request
+// reserve subtracts the pod's requests from the free resources. A resource that the pod does not request
 // is unlimited.
 func (d *fastDryRun) reserve(free *freeResources, n *podDemand) {
 	free.cpu = remaining(free.cpu, n.cpu)
@@ -188,7 +187,6 @@ func (d *fastDryRun) reprieve(onNode *podsOnNode, k int, fits func(*podInfo) boo
 	return result{kind: fitsAfterEviction, cost: c}
 }
 
-// addVictim adds a victim to the cost.
 func (d *fastDryRun) addVictim(c *cost, s *podInfo) {
 	d.victims = append(d.victims, s.pod)
 	c.victims++
@@ -242,7 +240,8 @@ next:
 	}
 }
 
-// dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot.
+// dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot, and for nodes
+// with nominated pods.
 func (d *fastDryRun) dryRunGeneral(n *podDemand, pod *model.Pod, id cluster.NodeID, onNode *podsOnNode) result {
 	nominated := d.nominated[:0]
 	for _, p := range onNode.nominated {

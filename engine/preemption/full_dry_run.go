@@ -14,7 +14,7 @@ import (
 // plugins, as in the reference evaluator, but only on nodes that have pods of lower priority and
 // may still be the best.
 
-// fullDryRun is one such evaluation.
+// fullDryRun is the evaluation of such a pod.
 type fullDryRun struct {
 	*referenceEvaluator
 	planner      *Planner
@@ -35,7 +35,7 @@ func (pl *Planner) newFullDryRun(pod *model.Pod) (d *fullDryRun, ok bool) {
 	return d, ok
 }
 
-// nodeCode returns the verdict on a node as it is.
+// nodeCode returns the code of the verdict on a node without evictions.
 func (d *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
 	n := d.state.Node(id)
 	if d.restricted && !slices.Contains(d.allowedNodes, n.Model.Name) && n.Model.Name != d.pod.NominatedNodeName {

@@ -28,7 +28,7 @@ func TestFuzzPlannerEqualsReference(t *testing.T) {
 	}
 	t.Logf("soak: %d clusters, %+v", trials, counts)
 	if counts.plans < 15*trials || counts.nominated < counts.plans/10 || counts.cached < counts.plans/8 || counts.debits == 0 || counts.waits == 0 || counts.violations == 0 {
-		t.Errorf("too few cases: %+v", counts)
+		t.Errorf("%+v; want at least %d plans, %d nominated, %d cached, and some debits, waits and violations", counts, 15*trials, counts.plans/10, counts.plans/8)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestFuzzPlannerTracksChanges(t *testing.T) {
 	}
 	t.Logf("soak: %d clusters, %+v", trials, counts)
 	if counts.cached < counts.plans/2 || counts.violations < counts.plans/200 || counts.debits < counts.plans/20 {
-		t.Errorf("too few cases: %+v", counts)
+		t.Errorf("%+v; want at least %d cached, %d violations and %d debits", counts, counts.plans/2, counts.plans/200, counts.plans/20)
 	}
 }
 

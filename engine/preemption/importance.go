@@ -7,7 +7,7 @@ import (
 )
 
 // compareImportance orders pods by descending importance: higher priority first, then earlier
-// start. A pod that has not started counts as starting now.
+// start. A pod without a start time counts as started last.
 func compareImportance(a, b *model.Pod) int {
 	return cmp.Or(
 		-cmp.Compare(a.Spec.Priority, b.Spec.Priority),
@@ -20,7 +20,8 @@ func compareStart(a, b *model.Pod) int { return cmp.Compare(startSeconds(a), sta
 // notStarted is later than any start.
 const notStarted = 1<<63 - 1
 
-// startSeconds returns when a pod started, in seconds, the API's precision.
+// startSeconds returns when a pod started, in Unix seconds, the precision of the API; notStarted if
+// it has no start time.
 func startSeconds(p *model.Pod) int64 {
 	if p.Started.IsZero() {
 		return notStarted

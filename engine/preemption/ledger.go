@@ -16,10 +16,9 @@ type ledger struct {
 	entries     []budgetEntry      // sorted by namespace and name of the budget
 	byNamespace map[string][]int32 // indices of a namespace's entries
 	evicted     []int32            // scratch of violates, by entry
-	touched     []int32
+	touched     []int32            // entries with a nonzero count in evicted
 }
 
-// budgetEntry is the state of one budget.
 type budgetEntry struct {
 	budget     *model.Budget
 	healthy    int32
@@ -94,7 +93,7 @@ func (l *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, cur
 	}
 }
 
-// hashName returns a hash that makes false matches rare.
+// hashName returns a hash of a pod's name that makes false matches rare; 0 if there are no budgets.
 func (l *ledger) hashName(name string) uint32 {
 	if len(l.entries) == 0 {
 		return 0

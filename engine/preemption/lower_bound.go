@@ -19,7 +19,6 @@ type nodeSummary struct {
 	freeCPU, freeMem int64
 }
 
-// summarize returns the nodeSummary of a node.
 func (onNode *podsOnNode) summarize(r *cluster.Row) nodeSummary {
 	b := nodeSummary{pods: int32(len(onNode.pods)), freeCPU: r.AllocCPU - r.UsedCPU, freeMem: r.AllocMem - r.UsedMem}
 	for i := range onNode.pods {

@@ -69,7 +69,7 @@ func (pl *Planner) resetCaches() {
 // Plan evaluates preemption for a pod that is infeasible in the current state; summary is the
 // summary of that decision. The caller owns the result.
 func (pl *Planner) Plan(pod *model.Pod, summary *decision.Summary) *decision.Preemption {
-	result := &struct { // most plans have one victim
+	result := &struct { // one allocation: most plans have one victim
 		decision.Preemption
 		victims [1]*model.Pod
 	}{}
@@ -99,7 +99,7 @@ func (pl *Planner) plan(pod *model.Pod, summary *decision.Summary, out *decision
 		return
 	}
 	nominatedNode, isNominated := pl.state.NodeID(pod.NominatedNodeName)
-	code := decision.UnschedulableAndUnresolvable // of its nominated node
+	code := decision.UnschedulableAndUnresolvable // verdict on the nominated node
 	if l, ok := pl.engine.NodeLocal(pod); ok {
 		c := pl.cacheFor(l, pod)
 		if isNominated {

@@ -104,8 +104,8 @@ func (pl *Planner) mostMovable(n *podDemand, pod *model.Pod) cluster.NodeID {
 	return best
 }
 
-// movable is a faster variant of the function movable for a preemptor that does not depend on
-// other nodes. If the victim does not either, preemption does not change the other nodes.
+// movable is a faster variant of the function movable for a preemptor whose placement depends on
+// the node alone. If that also holds for the victim, preemption does not change the other nodes.
 func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
 	replacement := &pl.scratchPod
 	fillReplacement(replacement, pl.profile.Name(), victim)
@@ -131,6 +131,7 @@ type feasibleMemo struct {
 	feasible int
 }
 
+// feasible returns the number of nodes that are feasible for the class of a pod.
 func (pl *Planner) feasible(l fastpath.NodeLocalPod, pod *model.Pod) int {
 	k := equivalenceKey{l, pod.Owner.UID}
 	if pl.feasibleMemo.key != k || pl.feasibleMemo.clock != pl.clock {

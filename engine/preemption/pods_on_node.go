@@ -19,10 +19,10 @@ type podsOnNode struct {
 	placeholders int
 }
 
-// podInfo is a pod in podsOnNode.
+// podInfo is what preemption reads of a pod.
 type podInfo struct {
 	pod      *model.Pod
-	start    int64
+	start    int64 // see startSeconds
 	cpu, mem int64
 	priority int32
 	nameHash uint32 // set if there are budgets
@@ -50,7 +50,8 @@ type nodeIndex struct {
 // slabSize is the number of podInfos in a slab.
 const slabSize = 4096
 
-// sync updates the nodes that have changed, or all nodes if the log does not reach back far enough.
+// sync updates the nodes that have changed. It updates all nodes if the log does not reach back far
+// enough, or if budgets cover other pods than before.
 func (t *nodeIndex) sync() {
 	entries, ok := t.index.Log(t.pos)
 	reassign := t.ledger.sync(t)
@@ -88,7 +89,6 @@ func (t *nodeIndex) allocPods(n int) []podInfo {
 	return out
 }
 
-// rebuildNode rebuilds a node's entry.
 func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	for len(t.byID) <= int(id) {
 		t.byID, t.summaries = append(t.byID, podsOnNode{}), append(t.summaries, nodeSummary{})

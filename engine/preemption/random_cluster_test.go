@@ -27,7 +27,6 @@ type randomCluster struct {
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// pick returns one of the values.
 func pick[T any](c *randomCluster, values ...T) T { return values[c.IntN(len(values))] }
 
 func (c *randomCluster) chance(p float64) bool { return c.Float64() < p }
@@ -175,7 +174,6 @@ func (c *randomCluster) budget() {
 	c.state.UpsertBudget(b)
 }
 
-// change makes one random change.
 func (c *randomCluster) change() {
 	if c.even {
 		c.evenChange()
@@ -238,7 +236,8 @@ func profile() *framework.Profile {
 	return p
 }
 
-// referenceResult returns the reference evaluator's result for an infeasible pod; nil for others.
+// referenceResult returns the reference evaluator's result for a pod and the summary of the decision
+// about it; nil if the pod is not infeasible.
 func referenceResult(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
 	rec := placement.Evaluate(s, p, seed, pod)
 	if rec.Outcome != decision.Infeasible {

@@ -72,7 +72,8 @@ func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, o Options, po
 	return r
 }
 
-// nodeCode returns the record's verdict on a node; Unresolvable if the node was not evaluated.
+// nodeCode returns the code of the record's verdict on a node; UnschedulableAndUnresolvable if the node was
+// not evaluated.
 func nodeCode(rec *decision.Record, node string) decision.Code {
 	for i := range rec.Nodes {
 		if rec.Nodes[i].Name == node {
@@ -185,7 +186,8 @@ func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decisi
 		remaining := slices.DeleteFunc(slices.Clone(removed), func(q *model.Pod) bool { return q == p })
 		ports.add(p)
 		v, err := e.dryRun.FilterWithout(node, remaining, ports)
-		if err == nil && v.Code == decision.Success { // a pod that cannot be evaluated becomes a victim, as in kube-scheduler
+		// As in kube-scheduler, a pod becomes a victim if the node cannot be evaluated with it.
+		if err == nil && v.Code == decision.Success {
 			removed = remaining
 			continue
 		}

@@ -28,8 +28,8 @@ func (e *referenceEvaluator) selectCandidate(r *Result) {
 	for _, c := range equal {
 		r.Ties = append(r.Ties, c.Node)
 	}
-	ties := placement.NewTieBreaker(e.seed, e.pod.TieKey())
-	slices.SortFunc(equal, func(a, b *Candidate) int { return ties.Compare(e.node(a.Node), e.node(b.Node)) })
+	tieBreaker := placement.NewTieBreaker(e.seed, e.pod.TieKey())
+	slices.SortFunc(equal, func(a, b *Candidate) int { return tieBreaker.Compare(e.node(a.Node), e.node(b.Node)) })
 	best := equal[0]
 	if e.options.PreferMovable && len(equal) > 1 {
 		best = e.mostMovable(equal[:min(len(equal), movableTies)])

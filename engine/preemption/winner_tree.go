@@ -2,13 +2,14 @@ package preemption
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// tree is a winner tree over the nodes in tie-breaker order: every inner node has the node of the
-// lowest cost below it, the first one if several tie.
+// tree is a winner tree over the nodes in tie-breaker order: every vertex holds the node of the lowest cost
+// below it, the first one if several tie.
 type tree struct {
 	size    int // number of leaves, a power of two
 	winners []cluster.NodeID
 }
 
+// noNode marks a vertex without a node where preemption helps.
 const noNode cluster.NodeID = -1
 
 // build builds the tree from nodes by rank; -1 is an empty rank.
@@ -32,7 +33,7 @@ func (t *tree) build(byRank []cluster.NodeID, results []result) {
 	}
 }
 
-// set adds a node at its rank or removes it.
+// set adds a node at its rank, or removes it if preemption does not help there.
 func (t *tree) set(rank int32, id cluster.NodeID, results []result) {
 	i := t.size + int(rank)
 	t.winners[i] = noNode
@@ -44,6 +45,7 @@ func (t *tree) set(rank int32, id cluster.NodeID, results []result) {
 	}
 }
 
+// better returns the node of the lower cost; a if both are equal.
 func better(a, b cluster.NodeID, results []result) cluster.NodeID {
 	switch {
 	case a == noNode:

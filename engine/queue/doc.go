@@ -17,7 +17,7 @@
 // rejections or of consecutive errors. The two are counted separately, and a pod that
 // failed with an error is never popped before its backoff ends.
 //
-// A rejection names plugins. QueueingHints returns which cluster events may undo a rejection
+// A rejection names plugins. QueueingHints decides which cluster events may undo a rejection
 // by these plugins. Pods with equal keys are scheduled alike, so they share a group:
 //
 //   - A rejection of one pod applies to its group.

@@ -33,7 +33,7 @@ func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
 	}
 }
 
-// applyHint applies the hint of a group on an event.
+// applyHint applies the hint of a group for an event.
 func (q *Queue) applyHint(g *group, d *decision.Delta) {
 	if g.probe != nil && g.anyNode {
 		return

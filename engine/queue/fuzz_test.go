@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// eventsFor returns the events that some plugins register.
+// eventsFor returns the events that a set of plugins registers.
 func eventsFor(plugins decision.PluginSet) decision.ClusterEvents {
 	if plugins == 0 {
 		return decision.AnyEvent
@@ -38,12 +38,13 @@ func (h *hintTable) hintsOf(uid string) (any, QueueingHints) {
 	return group, &fakeHints{h, group}
 }
 
+// fakeHints are the hints of a group.
 type fakeHints struct {
 	table *hintTable
 	group int
 }
 
-// fakeEvent is an event of one node. For one group, any node may fit.
+// fakeEvent is an event of one node. For pods of anyNodeGroup, any node may fit after it.
 type fakeEvent struct{ node, anyNodeGroup int }
 
 func (h *fakeHints) EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents {
@@ -55,13 +56,13 @@ func (h *fakeHints) Hint(plugins decision.PluginSet, d *decision.Delta) (decisio
 	if e.anyNodeGroup == h.group || plugins == 0 {
 		return decision.QueueForAnyNode, "", 0
 	}
-	if fits, added := h.MayFit(plugins, fmt.Sprint(e.node)); !fits {
+	if fits, added := h.MayFit(fmt.Sprint(e.node)); !fits {
 		return decision.QueueSkip, "", added
 	}
 	return decision.QueueForNode, fmt.Sprint(e.node), 0
 }
 
-func (h *fakeHints) MayFit(_ decision.PluginSet, node string) (bool, decision.PluginSet) {
+func (h *fakeHints) MayFit(node string) (bool, decision.PluginSet) {
 	if n := int(node[0] - '0'); h.table.fits[n][h.group] {
 		return true, 0
 	} else if n == 1 {
@@ -97,7 +98,10 @@ func compareWithReference(t *testing.T, r *rand.Rand, steps int) {
 	q, ref := New(cfg), &referenceQueue{cfg: cfg}
 	now := time.Unix(1000, 0)
 	for step := range steps {
-		operation := randomStep(r, q, ref, hints, now)
+		operation, err := randomStep(r, q, ref, hints, now)
+		if err != nil {
+			t.Fatalf("step %d (%s): %v", step, operation, err)
+		}
 		for _, e := range ref.pods {
 			if got := q.PoolOf(e.UID); got != e.pool {
 				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, e.UID, got, e.pool)
@@ -117,8 +121,9 @@ func compareWithReference(t *testing.T, r *rand.Rand, steps int) {
 	}
 }
 
-// randomStep applies one random operation to both queues and returns its description.
-func randomStep(r *rand.Rand, q *Queue, ref *referenceQueue, hints *hintTable, now time.Time) string {
+// randomStep applies one random operation to both queues and returns its description. It returns an error if their
+// results differ.
+func randomStep(r *rand.Rand, q *Queue, ref *referenceQueue, hints *hintTable, now time.Time) (string, error) {
 	n := r.Intn(30)
 	p := Pod{UID: fmt.Sprintf("u%02d", n), Namespace: "ns", Name: fmt.Sprintf("p%02d", 99-n), Priority: int32(r.Intn(3))}
 	if q.cfg.QueueingHints != nil {
@@ -129,54 +134,54 @@ func randomStep(r *rand.Rand, q *Queue, ref *referenceQueue, hints *hintTable, n
 	case 0, 1:
 		q.Add(now, p)
 		ref.add(now, p)
-		return "add " + p.UID
+		return "add " + p.UID, nil
 	case 2:
 		q.AddGated(now, p, decision.SchedulingGates)
 		ref.addGated(now, p, decision.SchedulingGates)
-		return "gate " + p.UID
+		return "gate " + p.UID, nil
 	case 3:
 		requeue := r.Intn(2) == 0
 		q.Update(now, p, requeue)
 		ref.update(now, p, requeue)
-		return "update " + p.UID
+		return "update " + p.UID, nil
 	case 4:
 		q.Remove(p.UID)
 		ref.remove(p.UID)
-		return "remove " + p.UID
+		return "remove " + p.UID, nil
 	case 5, 6, 7:
 		a, ok := q.Pop(now)
 		b, okReference := ref.pop(now)
 		if a.UID != b.UID || ok != okReference || a.Attempts != b.Attempts {
-			return fmt.Sprintf("Pop returned %+v, %v; the reference returned %+v, %v", a, ok, b, okReference)
+			return "pop", fmt.Errorf("Pop returned %+v, %v; the reference returned %+v, %v", a, ok, b, okReference)
 		}
-		return "pop " + a.UID
+		return "pop " + a.UID, nil
 	case 8, 9:
 		q.RequeueUnschedulable(now, p.UID, plugins)
 		ref.requeueUnschedulable(now, p.UID, plugins)
-		return "requeue unschedulable " + p.UID
+		return "requeue unschedulable " + p.UID, nil
 	case 10:
 		q.RequeueFailed(now, p.UID)
 		ref.requeueFailed(now, p.UID)
-		return "requeue failed " + p.UID
+		return "requeue failed " + p.UID, nil
 	case 11:
 		q.MarkAssumed(p.UID)
 		ref.markAssumed(p.UID)
-		return "assume " + p.UID
+		return "assume " + p.UID, nil
 	case 12:
 		q.Activate(now, p.UID)
 		ref.activate(now, p.UID)
-		return "activate " + p.UID
+		return "activate " + p.UID, nil
 	case 13:
 		if r.Intn(10) == 0 {
 			hints.shifts++
 			q.Regroup(now)
 			ref.regroup(now)
-			return "regroup"
+			return "regroup", nil
 		}
 	}
 	hints.fits[r.Intn(3)][r.Intn(4)] = r.Intn(3) == 0
 	d := decision.Delta{Events: decision.ClusterEvents(1) << r.Intn(decision.NumEvents), New: &fakeEvent{r.Intn(3), r.Intn(12)}}
 	q.HandleEvent(now, d)
 	ref.handleEvent(now, d)
-	return fmt.Sprintf("event %b %+v", d.Events, d.New)
+	return fmt.Sprintf("event %b %+v", d.Events, d.New), nil
 }

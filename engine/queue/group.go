@@ -11,9 +11,9 @@ type QueueingHints interface {
 	// further plugins that now reject the pods on the node of the event. For QueueForNode, node
 	// is the name of that node.
 	Hint(plugins decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, added decision.PluginSet)
-	// MayFit reports whether a node named by Hint may still fit such a pod. If not, added are
-	// the plugins that reject the pod there.
-	MayFit(plugins decision.PluginSet, node string) (fits bool, added decision.PluginSet)
+	// MayFit reports whether a node named by Hint may still fit a pod of the group. If not,
+	// added are the plugins that reject the pod on the node.
+	MayFit(node string) (fits bool, added decision.PluginSet)
 }
 
 // alwaysQueue implements QueueingHints for pods without hints: every registered event
@@ -28,7 +28,7 @@ func (a alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.Queuein
 	return decision.QueueForAnyNode, "", 0
 }
 
-func (a alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
+func (a alwaysQueue) MayFit(string) (bool, decision.PluginSet) { return true, 0 }
 
 // group holds the unschedulable pods with one key. A rejection of one pod applies to all
 // of them, so an event queues one pod, the probe, and the next only if the probe is not
@@ -56,14 +56,12 @@ type group struct {
 // node may fit.
 const maxProbeNodes = 16
 
-// addPlugins adds to the plugins that reject a group.
 func (p *pool) addPlugins(g *group, plugins decision.PluginSet) {
 	if g.plugins|plugins != g.plugins {
 		p.setPlugins(g, g.plugins|plugins)
 	}
 }
 
-// setPlugins sets the plugins that reject a group.
 func (p *pool) setPlugins(g *group, plugins decision.PluginSet) {
 	g.plugins = plugins
 	if events := g.hints.EventsToRegister(plugins); g.bucket == nil || events != g.events {
@@ -90,7 +88,6 @@ func (g *group) addHint(hint decision.QueueingHint, node string) {
 	g.nodes = append(g.nodes, node)
 }
 
-// endProbe ends the probe of a group.
 func (g *group) endProbe() {
 	g.probe, g.anyNode = nil, false
 	clear(g.nodes)

@@ -12,7 +12,7 @@ import (
 // fakeHintQueue returns a queue with unschedulable pods of one group, oldest first, and an
 // event of a node that any of them may fit.
 func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
-	hints := &hintTable{shifts: 0}
+	hints := &hintTable{}
 	hints.fits[0] = [4]bool{true, true, true, true}
 	cfg := DefaultConfig()
 	cfg.QueueingHints = func(string) (any, QueueingHints) { return 0, &fakeHints{hints, 0} }

@@ -14,7 +14,6 @@ type inFlightEvents struct {
 // maxEvents is the maximum number of events that are recorded with their objects.
 const maxEvents = 256
 
-// record records an event.
 func (f *inFlightEvents) record(d *decision.Delta) {
 	if f.pods == 0 {
 		return

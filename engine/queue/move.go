@@ -48,7 +48,6 @@ func (q *Queue) addToGroupOf(e *entry, p Pool, plugins decision.PluginSet, key a
 	return g
 }
 
-// dequeue removes e from its pool.
 func (q *Queue) dequeue(e *entry) {
 	switch e.pool {
 	case Active:

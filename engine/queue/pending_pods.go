@@ -10,8 +10,10 @@ import (
 // PendingPod describes a pod in the queue.
 type PendingPod struct {
 	Pod
-	Pool                 Pool
-	UnschedulablePlugins decision.PluginSet // plugins of the last rejection, or of the gate; empty if the pod was not tried yet
+	Pool Pool
+	// UnschedulablePlugins are the plugins of the last rejection, or of the gate; empty if the
+	// pod was not tried yet.
+	UnschedulablePlugins decision.PluginSet
 	Attempts             int
 	FirstEnqueued        time.Time // when the pod was first added
 	Since                time.Time // time of the last attempt, or when the pod was added
@@ -41,6 +43,15 @@ func (q *Queue) PendingPods(yield func(PendingPod) bool) {
 		return 1
 	})
 	for _, e := range all {
+		if !yield(q.pendingPod(e)) {
+			return
+		}
+	}
+}
+
+// Each calls yield with every pod in no particular order until it returns false.
+func (q *Queue) Each(yield func(PendingPod) bool) {
+	for _, e := range q.pods {
 		if !yield(q.pendingPod(e)) {
 			return
 		}

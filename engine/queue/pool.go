@@ -53,14 +53,12 @@ func (p *pool) newGroup() *group {
 	return g
 }
 
-// add adds e to its group.
 func (p *pool) add(e *entry, g *group) {
 	e.group = g
 	g.members.push(e)
 	p.size++
 }
 
-// remove removes e from its group.
 func (p *pool) remove(e *entry) {
 	g := e.group
 	g.members.remove(e)
@@ -87,7 +85,6 @@ func (p *pool) dropIfEmpty(g *group) {
 	}
 }
 
-// addToBucket adds g to the bucket of its events.
 func (p *pool) addToBucket(g *group) {
 	i, ok := slices.BinarySearchFunc(p.buckets, g.events, func(b *bucket, c decision.ClusterEvents) int { return cmp.Compare(b.events, c) })
 	if !ok {

@@ -42,7 +42,7 @@ func (q *Queue) dropStaleProbe(e *entry) bool {
 	}
 	remaining := g.nodes[:0]
 	for _, n := range g.nodes {
-		fits, added := g.hints.MayFit(g.plugins, n)
+		fits, added := g.hints.MayFit(n)
 		if fits {
 			remaining = append(remaining, n)
 			continue
@@ -139,7 +139,7 @@ func (q *Queue) RequeueFailed(now time.Time, uid string) {
 }
 
 // Activate moves a pod to the active pool at once, regardless of its backoff. It does
-// nothing for gated pods.
+// nothing for gated pods and pods in flight.
 func (q *Queue) Activate(now time.Time, uid string) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != Active && e.pool != Unschedulable && e.pool != Backoff && e.pool != ErrorBackoff {

@@ -21,7 +21,6 @@ func testQueue() *Queue {
 	return New(cfg)
 }
 
-// popUID pops a pod and returns its UID, or "".
 func popUID(q *Queue, now time.Time) string {
 	a, _ := q.Pop(now)
 	return a.UID
@@ -79,15 +78,16 @@ func TestErrorBackoff(t *testing.T) {
 			t.Fatalf("the next wake-up is in %v, want %v", got, want*time.Second)
 		}
 		if got := popUID(q, now); got != "" {
-			t.Fatalf("popped %q before its backoff ended", got)
+			t.Fatalf("popped %q before its backoff ended, want no pod", got)
 		}
 		now = q.NextWakeup(now)
 	}
 	popUID(q, now)
 	q.RequeueUnschedulable(now, "a", 0)
-	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // no plugin rejected the pod, so any event requeues it
+	// No plugin rejected the pod, so any event requeues it.
+	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged})
 	if got := popUID(q, now); got != "a" {
-		t.Fatalf("popped %q, want the pod in the backoff pool, as the active pool is empty", got)
+		t.Fatalf("popped %q, want \"a\" from the backoff pool, as the active pool is empty", got)
 	}
 }
 

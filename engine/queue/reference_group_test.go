@@ -7,7 +7,6 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// hintsOf returns the hints of an entry.
 func (q *referenceQueue) hintsOf(e *refEntry) (any, QueueingHints) {
 	if q.cfg.QueueingHints == nil {
 		return e.UID, alwaysQueue(q.cfg.EventsToRegister)
@@ -15,7 +14,6 @@ func (q *referenceQueue) hintsOf(e *refEntry) (any, QueueingHints) {
 	return q.cfg.QueueingHints(e.UID)
 }
 
-// addToGroup adds e to its group.
 func (q *referenceQueue) addToGroup(e *refEntry, plugins decision.PluginSet) {
 	key, hints := q.hintsOf(e)
 	if q.groups == nil {
@@ -59,7 +57,8 @@ func (q *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins
 	q.passProbe(e)
 }
 
-// hintForEvents gets the hints for all events until no plugin is added.
+// hintForEvents reports whether the hint for one of the events is positive. If not, it
+// returns the rejecting plugins with those that the hints added.
 func hintForEvents(events []decision.Delta, hints QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
 	for changed := true; changed; {
 		before := plugins
@@ -124,7 +123,7 @@ func (q *referenceQueue) probeIsValid(e *refEntry) bool {
 		return true
 	}
 	g.nodes = slices.DeleteFunc(g.nodes, func(n string) bool {
-		fits, added := g.hints.MayFit(g.plugins, n)
+		fits, added := g.hints.MayFit(n)
 		g.plugins |= added
 		return !fits
 	})

@@ -10,13 +10,14 @@ import (
 // referenceQueue is a simple implementation of Queue: one slice, everything recomputed
 // from the history of each pod.
 type referenceQueue struct {
-	cfg    Config
-	pods   []*refEntry
-	groups map[any]*referenceGroup
-	flush  time.Time
-	now    time.Time
+	cfg       Config
+	pods      []*refEntry
+	groups    map[any]*referenceGroup
+	nextFlush time.Time
+	now       time.Time
 }
 
+// refEntry is a pod of a referenceQueue.
 type refEntry struct {
 	Pod
 	pool       Pool
@@ -25,7 +26,7 @@ type refEntry struct {
 	rejections int
 	failures   int
 	plugins    decision.PluginSet
-	events     []decision.Delta // in flight
+	events     []decision.Delta // events while the pod is in flight
 	assumed    bool
 	updated    bool
 	group      *referenceGroup // in which the pod waits
@@ -76,8 +77,8 @@ func (q *referenceQueue) addGated(now time.Time, p Pod, plugin decision.Plugin) 
 }
 
 func (q *referenceQueue) scheduleFlush() {
-	if q.flush.IsZero() {
-		q.flush = q.now.Add(q.cfg.FlushInterval)
+	if q.nextFlush.IsZero() {
+		q.nextFlush = q.now.Add(q.cfg.FlushInterval)
 	}
 }
 
@@ -125,7 +126,6 @@ func (q *referenceQueue) requeueWaiting(e *refEntry) {
 	q.moveToActiveOrBackoff(e)
 }
 
-// backoffEnd returns when the backoff of e ends.
 func (q *referenceQueue) backoffEnd(e *refEntry) time.Time {
 	n := e.rejections
 	if e.failures > 0 {
@@ -161,7 +161,7 @@ func (q *referenceQueue) flushDue() {
 			e.pool = Active
 		}
 	}
-	if q.flush.IsZero() || q.flush.After(q.now) {
+	if q.nextFlush.IsZero() || q.nextFlush.After(q.now) {
 		return
 	}
 	waiting := func(e *refEntry) bool { return e.pool == Unschedulable || e.pool == Gated }
@@ -170,7 +170,7 @@ func (q *referenceQueue) flushDue() {
 			q.requeueWaiting(e)
 		}
 	}
-	q.flush = time.Time{}
+	q.nextFlush = time.Time{}
 	if slices.ContainsFunc(q.pods, waiting) {
 		q.scheduleFlush()
 	}
@@ -247,7 +247,7 @@ func (q *referenceQueue) activate(now time.Time, uid string) {
 }
 
 func (q *referenceQueue) nextWakeup(now time.Time) time.Time {
-	wake := q.flush
+	wake := q.nextFlush
 	for _, e := range q.pods {
 		switch e.pool {
 		case Active, Backoff:

@@ -2,15 +2,6 @@ package queue
 
 import "github.com/berthproject/berth/engine/decision"
 
-// Each calls yield with every pod in no particular order until it returns false.
-func (q *Queue) Each(yield func(PendingPod) bool) {
-	for _, e := range q.pods {
-		if !yield(q.pendingPod(e)) {
-			return
-		}
-	}
-}
-
 // UnschedulableGroups calls f for groups of unschedulable pods with one pod, the plugins
 // that rejected it and the number of pods. It visits at most maxGroups groups, starting at
 // index from, and returns the index to continue at, or 0 at the end. If the queue changes

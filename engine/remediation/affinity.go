@@ -65,7 +65,6 @@ func (f *finder) antiAffinityChanges(t *trial, r *decision.Reason) [][]Change {
 	return out
 }
 
-// removeNamedPod removes the named pod.
 func (f *finder) removeNamedPod(t *trial, key string) [][]Change {
 	if p := findPod(t.state, key); p != nil && p.UID != f.pod.UID {
 		return single(Change{Kind: RemovePod, Node: p.NodeName, Pod: p})
@@ -97,7 +96,7 @@ func (f *finder) spreadChanges(t *trial, r *decision.Reason) [][]Change {
 }
 
 // excessPods returns the n least important pods that a constraint counts in a domain; none if there
-// are too few or n is too large.
+// are fewer pods or n exceeds maxVictims.
 func excessPods(s *cluster.State, pod *model.Pod, c *model.SpreadConstraint, domain string, n int) []Change {
 	var pods []*model.Pod
 	for _, id := range s.NodeIDs() {
@@ -130,7 +129,7 @@ func volumeLimitChanges(info *cluster.NodeInfo) [][]Change {
 	for _, p := range info.Pods {
 		if len(p.Spec.Claims)+len(p.Spec.Inline) > 0 {
 			out = append(out, removePods(info, p))
-			if len(out) == 4 {
+			if len(out) == maxAlternatives {
 				break
 			}
 		}

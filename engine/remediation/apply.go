@@ -12,8 +12,8 @@ import (
 )
 
 // Apply applies changes to a state, which should be a fork, and returns the changed pod. RemovePod
-// changes are applied before FreeResource, whatever the order. possible is false if a
-// node uses less of a resource than a change frees.
+// changes are applied before all others. possible is false if a node uses less of a resource than a
+// change frees.
 func Apply(s *cluster.State, pod *model.Pod, changes []Change) (changed *model.Pod, possible bool) {
 	possible = true
 	for i := range changes {
@@ -44,8 +44,8 @@ func Apply(s *cluster.State, pod *model.Pod, changes []Change) (changed *model.P
 	return pod, possible
 }
 
-// freeResource lowers requests of pods on a node, one after the other, by the amount. It reports
-// whether that was possible.
+// freeResource lowers the requests of the pods on a node, one pod after the other, until the amount is
+// free. It reports whether that was possible.
 func (c *Change) freeResource(s *cluster.State) bool {
 	id, ok := s.NodeID(c.Node)
 	if !ok {
@@ -105,11 +105,14 @@ func (c *Change) installDriver(s *cluster.State) {
 	s.UpsertCSINode(&csi)
 }
 
+// addedNodeSuffix is appended to the name of a node, once or several times, to name a node like it.
+const addedNodeSuffix = "-like"
+
 // addNode adds a schedulable, empty node like n with another name.
 func (c *Change) addNode(s *cluster.State, n model.Node) {
 	old := n.Name
 	for {
-		n.Name += "-like"
+		n.Name += addedNodeSuffix
 		if _, ok := s.NodeID(n.Name); !ok {
 			break
 		}

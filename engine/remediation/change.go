@@ -77,7 +77,6 @@ type Change struct {
 // particular node.
 func (c *Change) OfPod() bool { return c.Kind >= AddToleration && c.Kind < AddVolume }
 
-// key identifies the change.
 func (c *Change) key() string {
 	pod := ""
 	if c.Pod != nil {

@@ -21,7 +21,7 @@ var costs = [NumKinds]int64{
 	AddNode: 5000, DropGroup: 5000, DropDeviceClaims: 6000,
 }
 
-// cost returns the cost of a change for the pod.
+// cost returns the cost of a change; see costs.
 func (f *finder) cost(c *Change) int64 {
 	n := costs[c.Kind]
 	switch c.Kind {

@@ -15,7 +15,7 @@ type generator struct{ *rand.Rand }
 func (g generator) pick(list ...string) string { return list[g.IntN(len(list))] }
 func (g generator) oneIn(n int) bool           { return g.IntN(n) == 0 }
 
-const zoneKey = "topology.kubernetes.io/zone"
+const zoneKey = framework.ZoneKey
 
 func (g generator) node(i int) *model.Node {
 	labels := map[string]string{"disk": g.pick("ssd", "hdd"), "n": fmt.Sprint(g.IntN(4))}

@@ -120,7 +120,12 @@ func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 		if err != nil || v <= 0 {
 			return c, false
 		}
-		c.Value = strconv.FormatInt(v+map[model.Op]int64{model.Gt: 1, model.Lt: -1}[r.Op], 10)
+		if r.Op == model.Gt {
+			v++
+		} else {
+			v--
+		}
+		c.Value = strconv.FormatInt(v, 10)
 	}
 	return c, true
 }
@@ -136,7 +141,7 @@ func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	var values []string
 	for _, id := range f.state.NodeIDs() {
 		if v, ok := f.state.Node(id).Model.Labels.Get(key); ok && !slices.Contains(values, v) {
-			if values = append(values, v); len(values) == 4 {
+			if values = append(values, v); len(values) == maxAlternatives {
 				break
 			}
 		}

@@ -27,7 +27,7 @@ func (s *Suggestion) SingleNode() string {
 		node = cmp.Or(node, c.Node)
 		added = added || c.Kind == AddNode
 	}
-	if s.Node == node || added && strings.HasPrefix(s.Node, node+"-like") {
+	if s.Node == node || added && strings.HasPrefix(s.Node, node+addedNodeSuffix) {
 		return node
 	}
 	return ""

@@ -27,7 +27,9 @@ type Options struct {
 	MaxTrials      int // evaluations; 0: 240, fewer in large clusters
 	MaxSuggestions int // 0: 12
 	MaxPerKind     int // suggestions with the same kindKey; 0: 2
-	MaxPerVerdict  int // nodes with one verdict on which the same suggestion is tried, beyond the other limits; 0: not tried
+	// MaxPerVerdict is the number of nodes with one verdict on which the same suggestion is tried,
+	// beyond the other limits; 0: not tried.
+	MaxPerVerdict int
 }
 
 // Result is the result of a search.
@@ -47,6 +49,8 @@ const (
 	maxNodes      = 40  // whose verdicts are followed
 	nodesPerKind  = 3   // of these, with verdicts of one kind
 	defaultTrials = 240 // in a small cluster
+	// maxAlternatives limits the label values and the pods with volumes that are tried for a verdict.
+	maxAlternatives = 4
 )
 
 // Find searches for suggestions for an unschedulable pod; rec is the record that Evaluate returned

@@ -14,7 +14,6 @@ func evictedPod(node string, at time.Time) *model.Pod {
 	return p
 }
 
-// nodeWithPressure returns a node that reports a pressure condition.
 func nodeWithPressure(k model.Pressure, status bool, at time.Time, taints ...model.Taint) *model.Node {
 	n := &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Taints: taints}
 	n.Pressures[k] = model.PressureCondition{True: status, Written: at}
@@ -26,9 +25,9 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 	memory := model.MemoryPressure
 	for name, c := range map[string]struct {
 		update *model.Node
-		ends   time.Duration // after the eviction; 0: never
+		ends   time.Duration // when the pod can be bound, after the eviction; 0: not at all
 	}{
-		"for 20 seconds":                               {nil, 20 * time.Second},
+		"for 20 seconds without a report":              {nil, 20 * time.Second},
 		"until the node reports no pressure":           {nodeWithPressure(memory, false, later), time.Second},
 		"not ended by an earlier report":               {nodeWithPressure(memory, false, t0), 20 * time.Second},
 		"not ended by a report about another pressure": {nodeWithPressure(model.DiskPressure, false, later), 20 * time.Second},

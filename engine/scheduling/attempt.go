@@ -19,10 +19,10 @@ const (
 	waitingToRefresh               // the next RefreshPod is due at the deadline
 )
 
-// beforeBind reports whether no Bind was sent, so that the API does not reflect the attempt.
+// beforeBind reports whether no Bind has been sent.
 func (s stage) beforeBind() bool { return s < binding }
 
-// attempt is a pod between the queue and its node.
+// attempt tracks a pod after the queue returned it, until the watch shows it on its node.
 type attempt struct {
 	uid, node   string
 	number      int
@@ -37,7 +37,7 @@ type attempt struct {
 	firstBindAt    time.Time // time of the first Bind
 	bindError      string    // why the last Bind failed
 	firstBindID    uint64    // ID of the first Bind until its outcome arrives, however late
-	boundObserved  bool      // something other than that outcome showed that the pod is bound
+	boundObserved  bool      // the pod was observed bound before that outcome arrived
 	boundReported  bool      // the binding was reported
 
 	volumePlan      *model.VolumePlan // plan for the pod's volumes, or nil
@@ -60,7 +60,8 @@ func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	m.deadlines.Add(deadline, a)
 }
 
-// endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped.
+// endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped, unless reportBound waits
+// for that of the first Bind.
 func (m *Machine) endAttempt(uid string) {
 	if a, ok := m.attempts[uid]; ok {
 		delete(m.attemptsByEffect, a.effectID)
@@ -122,7 +123,7 @@ func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 	m.requeue(now, pod)
 }
 
-// handleDeadlines handles everything whose deadline passed.
+// handleDeadlines handles the nominations, failed nodes and attempts whose deadline has passed.
 func (m *Machine) handleDeadlines(now time.Time) {
 	for {
 		t, ok := m.deadlines.Next(now)

@@ -1,7 +1,6 @@
 package scheduling
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +95,7 @@ func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 	unbound.Pod = smallPod("a", "")
 	s.step("bind:a:n1", unbound)
 	if b := s.last[0].(Bind); !b.Retry {
-		t.Error("the retried Bind is not marked as a retry")
+		t.Error("Retry of the second Bind is false, want true")
 	}
 	refused := s.outcome(0, Refused)
 	s.step("", first) // superseded
@@ -125,10 +124,10 @@ func (s *machineTest) exhaustBinds(name string) {
 	s.t.Helper()
 	s.step("bind:"+name+":n1", smallPod(name, ""))
 	s.step("refresh:"+name, s.outcome(0, Unknown))
-	for _, pause := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
-		if pause > 0 {
+	for _, delay := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		if delay > 0 {
 			s.step("", s.unboundOutcome(name))
-			s.wait(pause - 1)
+			s.wait(delay - 1)
 			s.step("")
 			s.wait(1)
 			s.step("refresh:" + name)
@@ -215,7 +214,7 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 			run(s, s.outcome(0, Done))
 			s.step("", smallPod("a", "n1"))
 			if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
-				t.Errorf("effects %v and attempts %v remain", s.m.attemptsByEffect, s.m.attempts)
+				t.Errorf("effects %v and attempts %v remain, want none", s.m.attemptsByEffect, s.m.attempts)
 			}
 		})
 	}
@@ -279,7 +278,7 @@ func TestPodsThatNeedNoNodeAreIgnored(t *testing.T) {
 	terminating.Deleting = true
 	s.step("", terminating, s.outcome(0, Conflict))
 	s.expectPool("d", queue.NotQueued)
-	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
+	if s.m.Depths() != (queue.Depths{}) {
 		t.Errorf("queue depths %+v, want an empty queue", s.m.Depths())
 	}
 }
@@ -292,7 +291,7 @@ func TestUnwrittenReportIsRetried(t *testing.T) {
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("report:a:unschedulable")
 	if !s.last[0].(ReportUnschedulable).Retry {
-		t.Error("the repeated report is not marked as a retry")
+		t.Error("Retry of the second report is false, want true")
 	}
 	s.step("", s.outcome(0, Unknown), Remove{p})
 	s.wait(s.m.cfg.RetryInterval)
@@ -326,7 +325,7 @@ func TestLateBindOutcomeReportsBindingOnce(t *testing.T) {
 				s.step(tc.report, first)
 				s.step("", smallPod("a", "n1"))
 				if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
-					t.Errorf("effects %v and attempts %v remain", s.m.attemptsByEffect, s.m.attempts)
+					t.Errorf("effects %v and attempts %v remain, want none", s.m.attemptsByEffect, s.m.attempts)
 				}
 			})
 		}

@@ -10,7 +10,7 @@ import (
 // immediate; the next one follows after Config.RetryInterval, which then doubles.
 const maxBindAttempts = 5
 
-// bind sends the attempt's Bind.
+// bind sends Bind; retry marks a repeated one.
 func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, retry bool) {
 	a.bindCount++
 	id := m.emit(func(id uint64) Effect {
@@ -22,7 +22,8 @@ func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, retry bool) {
 	m.setStage(a, binding, id, now.Add(m.cfg.BindTimeout))
 }
 
-// handleBindOutcome handles the outcome of a Bind.
+// handleBindOutcome handles the outcome of the last Bind. A refusal is not conclusive while an earlier Bind may still
+// succeed.
 func (m *Machine) handleBindOutcome(now time.Time, a *attempt, o Outcome) {
 	switch {
 	case o.Result == Done:
@@ -45,7 +46,7 @@ func (m *Machine) handleBindOutcome(now time.Time, a *attempt, o Outcome) {
 }
 
 // completeAttempt ends the attempt of a pod that is bound or finished. If the Bind to that node has
-// no outcome, it is reported as bound.
+// no outcome, the pod is reported as bound.
 func (m *Machine) completeAttempt(now time.Time, p *model.Pod) {
 	a := m.attempts[p.UID]
 	m.endAttempt(p.UID)

@@ -17,6 +17,7 @@ func (m *Machine) bindVolumes(now time.Time, a *attempt, pod *model.Pod, plan *m
 	m.sendBindVolumes(now, a, pod)
 }
 
+// sendBindVolumes sends BindVolumes for the first time or as a retry.
 func (m *Machine) sendBindVolumes(now time.Time, a *attempt, pod *model.Pod) {
 	id := m.emit(func(id uint64) Effect { return BindVolumes{ID: id, Pod: pod, Node: a.node, Plan: a.volumePlan} })
 	m.setStage(a, bindingVolumes, id, order.Min(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
@@ -48,7 +49,7 @@ func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 	m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": not bound within "+a.volumePlan.BindTimeout.String())
 }
 
-// checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be.
+// checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be bound.
 func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
 	switch reason := m.state.VolumePlanError(pod); {

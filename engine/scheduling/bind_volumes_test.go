@@ -165,7 +165,7 @@ func TestDeletedPodReleasesVolumes(t *testing.T) {
 	s.step("volumes:a:n1", otherPod)
 }
 
-// TestTerminatingPodReleasesVolumes checks the same for a pod in flight that is terminating.
+// TestTerminatingPodReleasesVolumes checks that a pod in flight releases its volume when it terminates.
 func TestTerminatingPodReleasesVolumes(t *testing.T) {
 	s := newVolumeTest(t, 10*time.Minute)
 	s.step("volumes:a:n1", podWithClaims("a", "c"))
@@ -177,7 +177,8 @@ func TestTerminatingPodReleasesVolumes(t *testing.T) {
 	s.step("volumes:b:n1", terminating)
 }
 
-// TestPreemptedAssumedPodReleasesVolumes checks the same for an assumed pod that is preempted.
+// TestPreemptedAssumedPodReleasesVolumes checks that an assumed pod releases its volume when it is
+// preempted.
 func TestPreemptedAssumedPodReleasesVolumes(t *testing.T) {
 	s := newVolumeTest(t, 10*time.Minute)
 	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: framework.HostnameKey, Value: "n1"}}}

@@ -27,8 +27,8 @@
 // After a Bind with an unknown outcome the assumption stays and the pod is read from the API. If the pod
 // is still unbound, Bind is retried with the same node, with increasing delays and at most
 // maxBindAttempts times. The attempt fails when no Bind can succeed any more and the pod is unbound. If
-// something other than the outcome of the first Bind shows that it succeeded, the machine emits one
-// ReportBound.
+// a watch event, a refresh or a later Bind shows that the pod is bound, and not the outcome of the first
+// Bind, the machine emits one ReportBound.
 //
 // # Nominations
 //

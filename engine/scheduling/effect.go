@@ -33,7 +33,7 @@ type ReportUnschedulable struct {
 	Retry   bool // an earlier report may have been written
 }
 
-// ReportGated reports a pod that PreEnqueue plugins keep out of the queue.
+// ReportGated reports a pod that a PreEnqueue plugin gates.
 type ReportGated struct {
 	ID      uint64
 	Pod     *model.Pod

@@ -10,7 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// handleEvent applies one event.
 func (m *Machine) handleEvent(now time.Time, e Event) {
 	switch e := e.(type) {
 	case Remove:

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// extenderCall is a pending call to extenders.
+// extenderCall is a call to extenders that has no outcome yet.
 type extenderCall struct {
 	attempt     queue.QueuedPodInfo
 	record      *decision.Record
@@ -70,6 +70,7 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 		m.handleExtenderVictims(now, call, pod, placer, o.Candidates)
 	case o.ExtenderResult == nil:
 		m.requeueWithError(now, pod, a.number, "calling extenders: no answer")
+		m.requeue(now, pod)
 	default:
 		m.handleExtenderNodes(now, call, pod, placer, o.ExtenderResult)
 	}

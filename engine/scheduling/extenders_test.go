@@ -13,7 +13,7 @@ import (
 )
 
 // newExtenderTest returns a machineTest with nodes of one and two cores and extenders interested in
-// every pod.
+// every pod: preemption extenders if victims is set, or else those that filter and score nodes.
 func newExtenderTest(t *testing.T, victims bool) *machineTest {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.DefaultConfig())
@@ -79,8 +79,9 @@ func TestExtenderRefusesReservedNode(t *testing.T) {
 
 func TestExtenderErrorFailsAttempt(t *testing.T) {
 	for name, end := range map[string]func(*machineTest) []Event{
-		"refused":   func(s *machineTest) []Event { return []Event{s.reply(Outcome{Result: Refused, Reason: "500"})} },
-		"no answer": func(s *machineTest) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
+		"refused":      func(s *machineTest) []Event { return []Event{s.reply(Outcome{Result: Refused, Reason: "500"})} },
+		"empty answer": func(s *machineTest) []Event { return []Event{s.reply(Outcome{})} },
+		"no answer":    func(s *machineTest) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newExtenderTest(t, false)
@@ -91,7 +92,7 @@ func TestExtenderErrorFailsAttempt(t *testing.T) {
 	}
 }
 
-func TestNoExtenderCallForDeletedPod(t *testing.T) {
+func TestTerminatingPodIsNotBoundAfterExtenderCall(t *testing.T) {
 	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", smallPod("a", ""))
 	o := s.reply(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
@@ -111,7 +112,8 @@ func TestExtendersChooseVictims(t *testing.T) {
 	}
 }
 
-// newVictimCallTest returns a machineTest with a call about the infeasible pod "high".
+// newVictimCallTest returns a machineTest whose last effect is a CallPreemptionExtenders for the
+// infeasible pod "high".
 func newVictimCallTest(t *testing.T) *machineTest {
 	t.Helper()
 	s, high := newExtenderTest(t, true), smallPod("high", "")
@@ -127,7 +129,7 @@ func TestNoPreemptionWhenPodFitsAfterExtenderCall(t *testing.T) {
 	s.step("bind:high:n3", &model.Node{Name: "n3", UID: "n3", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000, Memory: 1 << 30}}, o)
 }
 
-func TestStaleExtenderVictimsAreKept(t *testing.T) {
+func TestExtendersAreCalledAgainIfCandidateIsStale(t *testing.T) {
 	s := newVictimCallTest(t)
 	remaining := s.last[0].(CallPreemptionExtenders).Candidates[:1]
 	s.step("preemptextenders:high:n2", podWithPriority("important", "n1", 9), s.reply(Outcome{Candidates: remaining}))
@@ -146,7 +148,8 @@ func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 	s.step("report:high:unschedulable preempt:high:n1", s.reply(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
 }
 
-// TestExtenderRefusedReservedNodeIsNotFeasible checks the same for a reserved node.
+// TestExtenderRefusedReservedNodeIsNotFeasible checks that a reserved node that an extender refused is
+// not offered again.
 func TestExtenderRefusedReservedNodeIsNotFeasible(t *testing.T) {
 	s := newExtenderTest(t, true)
 	s.m.profiles["default-scheduler"].NeedsExtenders = s.m.profiles["default-scheduler"].NeedsPreemptionExtenders

@@ -22,7 +22,7 @@ type failedNodes struct {
 func (f *failedNodes) Due() time.Time { return f.pausedUntil }
 func (f *failedNodes) PodUID() string { return f.uid }
 
-// addFailedNode records that the victims on the nominated node do not terminate.
+// addFailedNode records that preemption of the victims on the nominated node failed.
 func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNodes {
 	f := m.failedNodes[n.uid]
 	if f == nil {

@@ -69,7 +69,7 @@ func TestFailedNodesAreTriedLast(t *testing.T) {
 	bound.NodeName = "n1"
 	s.step("", bound)
 	if len(s.m.failedNodes) != 0 {
-		t.Errorf("failed nodes %v of a bound pod remain", s.m.failedNodes)
+		t.Errorf("failed nodes %v of a bound pod remain, want none", s.m.failedNodes)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 				t.Error("the victim still counts as terminating")
 			}
 			if s.step("", s.outcome(0, Done), s.outcome(1, Done)); len(s.m.markedVictims) > 0 {
-				t.Errorf("%d victims remain marked", len(s.m.markedVictims))
+				t.Errorf("%d victims are still marked, want none", len(s.m.markedVictims))
 			}
 		})
 	}

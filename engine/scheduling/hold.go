@@ -24,7 +24,6 @@ func (m *Machine) releaseHold(now time.Time, h *model.Hold) {
 	}
 }
 
-// expireHolds removes expired Holds.
 func (m *Machine) expireHolds(now time.Time) {
 	for _, h := range m.state.ExpireHolds(now) {
 		m.releaseHold(now, h)

@@ -62,9 +62,9 @@ func TestUsedReservationRequeuesPods(t *testing.T) {
 	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Name = true, "n1", h.Name
 	s.step("report:db:unschedulable", h, podOfOwner("db", "db", 300))
 	s.wait(2 * time.Second)
-	otherPod := podOfOwner("web", "web", 800)
-	otherPod.NodeName = "n2"
-	s.step("bind:db:n1", otherPod)
+	replacement := podOfOwner("web", "web", 800)
+	replacement.NodeName = "n2"
+	s.step("bind:db:n1", replacement)
 }
 
 // TestFuzzNoMissedWakeupWithHolds extends TestFuzzNoMissedWakeup by Holds for some of the pods.
@@ -101,7 +101,7 @@ func (s *wakeupCluster) changeHold() {
 		h.Placeholder = &model.Pod{Namespace: "x", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: h.Node, Placeholder: true,
 			Spec: s.specs[s.IntN(len(s.specs))]}
 	}
-	s.lastEvent = "a hold"
+	s.lastEvent = "a hold is created or changed"
 	if s.oneIn(3) {
 		s.lastEvent = "a hold is deleted"
 		s.step(Remove{h})

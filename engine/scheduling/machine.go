@@ -24,7 +24,7 @@ type Config struct {
 	RetryInterval  time.Duration // delay before an unanswered effect is retried
 
 	ExtenderTimeout time.Duration // extenders must answer within this
-	VictimsTimeout  time.Duration // time after their grace period in which victims must be gone
+	VictimsTimeout  time.Duration // time after their grace period in which victims must be deleted
 
 	// AuditInterval is how often one pod of the unschedulable pool is audited; 0: never.
 	AuditInterval time.Duration

@@ -33,7 +33,7 @@ type wakeupCluster struct {
 	serial        int
 	events        int
 	unschedulable int    // unschedulable pods checked, over all events
-	lastEvent     string // description
+	lastEvent     string // description of the last event
 	slow          bool   // events and decisions alternate
 }
 
@@ -93,9 +93,10 @@ func (s *wakeupCluster) step(events ...Event) {
 			events = append(events, s.execute(e)...)
 		}
 	}
-	s.t.Fatalf("%s: not idle after %s", s.name, s.lastEvent)
+	s.t.Fatalf("%s: effects or queued pods remain after %s and 5000 steps", s.name, s.lastEvent)
 }
 
+// execute executes an effect and returns the resulting events.
 func (s *wakeupCluster) execute(e Effect) []Event {
 	done := Outcome{ID: e.EffectID()}
 	switch e := e.(type) {
@@ -130,7 +131,6 @@ func (s *wakeupCluster) execute(e Effect) []Event {
 	return []Event{done}
 }
 
-// bindVolumes returns the events of the binding of a plan.
 func (s *wakeupCluster) bindVolumes(plan *model.VolumePlan) (out []Event) {
 	bind := func(c *model.PersistentVolumeClaim, v model.PersistentVolume) {
 		v.Claim = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
@@ -176,7 +176,8 @@ func (s *wakeupCluster) remove(uid string) Event {
 	return Remove{&model.Pod{UID: uid}}
 }
 
-// check evaluates every unschedulable pod.
+// check fails the test if a gated pod has no reason to wait, or if an unschedulable pod fits a node or
+// could preempt.
 func (s *wakeupCluster) check() {
 	s.events++
 	s.m.Waiting(func(p queue.PendingPod) bool {

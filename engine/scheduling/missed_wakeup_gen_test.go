@@ -94,11 +94,11 @@ func (g generator) spec() *model.PodSpec {
 	if g.oneIn(10) {
 		s.Gates = []string{"g"}
 	}
-	g.volumes(s)
+	g.addVolumes(s)
 	return s
 }
 
-func (g generator) volumes(s *model.PodSpec) {
+func (g generator) addVolumes(s *model.PodSpec) {
 	if !g.oneIn(4) {
 		return
 	}

@@ -46,7 +46,7 @@ func (s *wakeupCluster) randomStep() {
 	s.step(slices.DeleteFunc(events, func(e Event) bool { return e == nil })...)
 }
 
-// randomEvent returns a random event, or nil.
+// randomEvent returns a random event and describes it in lastEvent, or returns nil if it has no object.
 func (s *wakeupCluster) randomEvent() Event {
 	var e Event
 	switch s.IntN(16) {

@@ -28,7 +28,6 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	}
 }
 
-// removeNode removes a node and its pods' usage.
 func (m *Machine) removeNode(now time.Time, name string) {
 	id, ok := m.state.NodeID(name)
 	if !ok {
@@ -80,7 +79,7 @@ func nodeChange(old, current *model.Node) decision.ClusterEvents {
 // to it, so that they must be scheduled again.
 func invalidatesNominations(old, current *model.Node) bool {
 	return !old.Unschedulable && current.Unschedulable || anyGreater(&old.Allocatable, &current.Allocatable) ||
-		!equalLabels(old.Labels, current.Labels) || !slices.Equal(old.Taints, current.Taints) || !slices.Equal(old.Features, current.Features)
+		old.AllocatablePods > current.AllocatablePods || !equalLabels(old.Labels, current.Labels) || !slices.Equal(old.Taints, current.Taints) || !slices.Equal(old.Features, current.Features)
 }
 
 // anyGreater reports whether a has more than b of any resource.

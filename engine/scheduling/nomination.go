@@ -55,7 +55,6 @@ func (m *Machine) sendNomination(now time.Time, n *nomination) {
 	m.setPhase(n, effectInFlight, now.Add(m.cfg.BindTimeout))
 }
 
-// setPhase sets a nomination's phase and deadline.
 func (m *Machine) setPhase(n *nomination, p phase, deadline time.Time) {
 	n.phase, n.deadline = p, deadline
 	if !deadline.IsZero() {
@@ -63,7 +62,6 @@ func (m *Machine) setPhase(n *nomination, p phase, deadline time.Time) {
 	}
 }
 
-// handleNominationOutcome handles the outcome of a Preempt or ClearNomination.
 func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcome) {
 	delete(m.nominationsByEffect, n.effectID)
 	n.effectID = 0
@@ -303,7 +301,8 @@ func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
 	m.scratch = list[:0]
 }
 
-// activate moves a waiting pod to the active queue.
+// activate moves a waiting pod to the active pool. A pod in flight is tried again after its
+// attempt, even if no event may help.
 func (m *Machine) activate(now time.Time, uid string) {
 	if pod := m.state.Pod(uid); pod != nil && m.queue.PoolOf(uid) == queue.InFlight {
 		m.queue.Update(now, queuePod(pod), true)

@@ -57,7 +57,7 @@ func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) i
 	return remaining
 }
 
-// canProvision reports whether the pod's claim can be provisioned on a node.
+// canProvision reports whether the pod's claims can be provisioned on a node.
 func (f firstFit) canProvision(p *model.Pod, id cluster.NodeID) bool {
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)

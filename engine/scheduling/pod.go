@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// upsertPod applies a pod that is new, has changed, or has an attempt.
+// upsertPod applies a new or changed pod.
 func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if _, ok := m.placers[p.Spec.SchedulerName]; !ok {
 		p = p.WithoutNomination() // the reservation belongs to another scheduler
@@ -77,7 +77,7 @@ func (m *Machine) updateAttemptedPod(now time.Time, a *attempt, p *model.Pod) {
 	}
 }
 
-// schedules reports whether the machine schedules the pod.
+// schedules reports whether the pod has a known profile and is not terminating.
 func (m *Machine) schedules(p *model.Pod) bool {
 	_, ok := m.placers[p.Spec.SchedulerName]
 	return ok && !p.Deleting

@@ -33,7 +33,7 @@ func TestPreemptorIsActivatedAfterLastVictim(t *testing.T) {
 	s.expectPool("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{podWithPriority("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
-		t.Errorf("%d nominations and %d victims remain", len(s.m.nominations), len(s.m.markedVictims))
+		t.Errorf("%d nominations and %d victims remain, want none", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 
@@ -118,12 +118,12 @@ func TestNominationEndsWithPod(t *testing.T) {
 
 func TestPreemptingAssumedPods(t *testing.T) {
 	s := newMachineTest(t)
-	claim := func(name string) *model.Pod {
+	podWithClaim := func(name string) *model.Pod {
 		p := smallPod(name, "")
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
 		return p
 	}
-	s.step("volumes:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
+	s.step("volumes:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, podWithClaim("a"))
 	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 report:a:unschedulable", podWithPriority("high", "", 5))
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
 		t.Errorf("victims %v, want none, as the pod was only assumed", e.Plan.Victims)
@@ -166,4 +166,17 @@ func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
 		t.Errorf("preemption %+v, want terminating victims", p)
 	}
 	s.step("bind:high:n1", Remove{victim})
+}
+
+// TestNominatedPodIsScheduledAgainIfNodeLosesPodCapacity lowers the allocatable number of pods of the nominated node while
+// the victim terminates.
+func TestNominatedPodIsScheduledAgainIfNodeLosesPodCapacity(t *testing.T) {
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Done), withDisruptionTarget(podWithPriority("low", "n1", 0)))
+	s.expectPool("high", queue.Unschedulable)
+	id, _ := s.m.state.NodeID("n1")
+	smaller := *s.m.state.Node(id).Model
+	smaller.AllocatablePods = 0
+	s.wait(time.Minute)
+	s.step("report:high:unschedulable", &smaller)
 }

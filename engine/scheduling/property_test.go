@@ -65,24 +65,24 @@ func (c *simulatedCluster) disturb() {
 // restart creates a machine from a list. Outcomes for the old machine are lost, but Binds in flight
 // complete.
 func (c *simulatedCluster) restart() {
-	c.m, c.due, c.lag = newMachine(), nil, nil
+	c.m, c.pendingOutcomes, c.pendingEvents = newMachine(), nil, nil
 	n := len(c.nodes)
 	sizes := c.nodes
 	c.nodes = map[string]int64{}
 	for i := range n {
 		c.addNode(sizes[nodeName(i)])
 	}
-	for _, b := range c.late { // requests in flight end before the next leader starts
+	for _, b := range c.lateBinds { // requests in flight end before the next leader starts
 		c.applyBind(b.Bind)
 	}
-	c.late, c.lag = nil, c.lag[:n]
+	c.lateBinds, c.pendingEvents = nil, c.pendingEvents[:n]
 	c.setBudget(c.budget)
 	c.nominated = map[string]string{}
 	for _, uid := range c.order {
 		if claim := c.claims[uid]; claim != nil {
-			c.lag = append(c.lag, claim)
+			c.pendingEvents = append(c.pendingEvents, claim)
 			if claim.Bound {
-				c.lag = append(c.lag, volumeOf(claim))
+				c.pendingEvents = append(c.pendingEvents, volumeOf(claim))
 			}
 		}
 		if p := c.pods[uid]; p != nil {
@@ -92,8 +92,8 @@ func (c *simulatedCluster) restart() {
 			}
 		}
 	}
-	effects, _ := c.m.Step(c.now, c.lag, 0) // no decisions before the list is complete
-	c.lag = nil
+	effects, _ := c.m.Step(c.now, c.pendingEvents, 0) // no decisions before the list is complete
+	c.pendingEvents = nil
 	c.execute(effects)
 }
 
@@ -116,7 +116,7 @@ func (c *simulatedCluster) settle() {
 			continue
 		}
 		if p == nil || observed == nil || p.NodeName != observed.NodeName || p.NominatedNodeName != observed.NominatedNodeName || p.Deleting != observed.Deleting {
-			c.t.Errorf("idle, but pod %s is %+v in the API and %+v in the state", uid, p, observed)
+			c.t.Errorf("at the end, pod %s is %+v in the state, want %+v as in the API", uid, observed, p)
 			continue
 		}
 		if p.NodeName != "" || p.Deleting {
@@ -130,20 +130,20 @@ func (c *simulatedCluster) settle() {
 		}
 	}
 	if n := len(c.m.nominations) + len(c.m.nominationsByEffect) + len(c.m.markedVictims) + len(c.m.volumeBinds); n > 0 {
-		c.t.Errorf("idle with %d nominations, %d in flight, %d victims, %d volume binds", len(c.m.nominations), len(c.m.nominationsByEffect), len(c.m.markedVictims), len(c.m.volumeBinds))
+		c.t.Errorf("at the end, %d nominations, %d in flight, %d victims and %d volume binds remain, want none", len(c.m.nominations), len(c.m.nominationsByEffect), len(c.m.markedVictims), len(c.m.volumeBinds))
 	}
-	if n := len(c.m.reportsByEffect); n > len(c.due) {
-		c.t.Errorf("%d reports in flight, but %d effects", n, len(c.due))
+	if n := len(c.m.reportsByEffect); n > len(c.pendingOutcomes) {
+		c.t.Errorf("%d reports are in flight, want at most %d, the number of pending outcomes", n, len(c.pendingOutcomes))
 	}
 	if n := len(c.m.reports); n > len(c.m.reportsByEffect)+len(c.m.reportRetries) {
 		c.t.Errorf("%d reports, want at most %d in flight and %d to retry", n, len(c.m.reportsByEffect), len(c.m.reportRetries))
 	}
 	if d := c.m.Depths(); d.InFlight != 0 || len(c.m.attempts) != 0 {
-		c.t.Errorf("idle with %d in flight, %d attempts", d.InFlight, len(c.m.attempts))
+		c.t.Errorf("at the end, %d pods are in flight and %d attempts remain, want none", d.InFlight, len(c.m.attempts))
 	}
 }
 
-// TestSameEventsSameEffects runs each simulation twice.
+// TestSameEventsSameEffects checks that two runs of a simulation bind the same pods to the same nodes.
 func TestSameEventsSameEffects(t *testing.T) {
 	for seed := range int64(20) {
 		var binds [2]map[string]string
@@ -158,11 +158,11 @@ func TestSameEventsSameEffects(t *testing.T) {
 			binds[i] = c.binds
 		}
 		if len(binds[0]) != len(binds[1]) {
-			t.Fatalf("seed %d: %d and %d binds", seed, len(binds[0]), len(binds[1]))
+			t.Fatalf("seed %d: %d binds in the first run and %d in the second, want equal numbers", seed, len(binds[0]), len(binds[1]))
 		}
 		for uid, node := range binds[0] {
 			if binds[1][uid] != node {
-				t.Fatalf("seed %d: pod %s was bound to %s and to %s", seed, uid, node, binds[1][uid])
+				t.Fatalf("seed %d: pod %s was bound to %s in the first run and to %s in the second", seed, uid, node, binds[1][uid])
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (m *Machine) queueingHints(uid string) (any, queue.QueueingHints) {
 	return key, hints
 }
 
-// notifyChange requeues pods after a change. The state must already have it.
+// notifyChange requeues pods after a change, which the state must already include.
 func (m *Machine) notifyChange(now time.Time, d decision.Delta) {
 	if v := m.state.Index().KeysVersion(); v != m.keysVersion {
 		m.keysVersion = v

@@ -25,7 +25,7 @@ func (m *Machine) reportUnschedulable(pod *model.Pod, attempt int, s *decision.S
 	m.sendReport(&report{pod: pod, summary: s, attempt: attempt})
 }
 
-// gatePod keeps a pod out of the active queue and reports it.
+// gatePod keeps a pod out of the active pool and reports it.
 func (m *Machine) gatePod(now time.Time, pod *model.Pod, v *decision.Verdict) {
 	m.queue.AddGated(now, queuePod(pod), v.Plugin)
 	m.sendReport(&report{pod: pod, verdict: v})
@@ -57,7 +57,7 @@ func (m *Machine) dropReport(uid string) {
 	}
 }
 
-// handleReportOutcome handles the outcome of a report.
+// handleReportOutcome drops a report, or schedules a retry if the outcome is unknown.
 func (m *Machine) handleReportOutcome(now time.Time, r *report, o Outcome) {
 	if o.Result != Unknown {
 		m.dropReport(r.pod.UID)

@@ -67,7 +67,8 @@ func (m *Machine) handleSchedulingFailure(now time.Time, info queue.QueuedPodInf
 // assumeAndBind assumes the pod on the node and sends Bind, or BindVolumes first. From here on the
 // pod uses resources, and other pods may have affinity to it.
 func (m *Machine) assumeAndBind(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, node string) {
-	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered { // the outcome of the Preempt is unknown
+	// If the outcome of the Preempt is unknown, the nomination is cleared.
+	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered {
 		m.clearNomination(now, pod)
 		pod = m.state.Pod(pod.UID)
 	}

@@ -16,8 +16,8 @@ func (c *simulatedCluster) fails(n int) bool { return !c.noFaults && c.r.Intn(n)
 // priority.
 func (c *simulatedCluster) checkReservedResources(b Bind) {
 	id, ok := c.m.state.NodeID(b.Node)
-	if a := c.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // the pod used the resources before
-		return
+	if a := c.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil {
+		return // the pod used the resources before
 	}
 	reason := ""
 	sum := c.m.state.Node(id).Used.MilliCPU
@@ -81,7 +81,7 @@ func (c *simulatedCluster) executePreempt(e Preempt) {
 		o = c.displace(e, 4)
 		o.ID = e.ID
 	}
-	c.due = append(c.due, o)
+	c.pendingOutcomes = append(c.pendingOutcomes, o)
 }
 
 // displace executes the first steps of a Preempt: nominate, debit, set the condition, delete.
@@ -114,7 +114,7 @@ func (c *simulatedCluster) displace(e Preempt, steps int) Outcome {
 	return Outcome{}
 }
 
-// replyTo returns the outcome of extenders: some nodes removed, an error, or a delay.
+// replyTo returns the outcome of extenders: an error, or the nodes with some of them refused.
 func (c *simulatedCluster) replyTo(e CallExtenders) Outcome {
 	o := Outcome{ID: e.ID, ExtenderResult: &ExtenderResult{}}
 	if c.fails(5) {
@@ -144,7 +144,6 @@ func (c *simulatedCluster) replyToPreemption(e CallPreemptionExtenders) Outcome 
 	return o
 }
 
-// debit debits the budget.
 func (c *simulatedCluster) debit(e Preempt) Outcome {
 	b := c.budget
 	b.Disrupted = slices.Clone(b.Disrupted)
@@ -163,7 +162,7 @@ func (c *simulatedCluster) debit(e Preempt) Outcome {
 
 func (c *simulatedCluster) setBudget(b model.Budget) {
 	c.budget = b
-	c.lag = append(c.lag, &b)
+	c.pendingEvents = append(c.pendingEvents, &b)
 }
 
 func (c *simulatedCluster) clearNomination(e ClearNomination) Result {
@@ -191,21 +190,20 @@ func (c *simulatedCluster) executeBindVolumes(e BindVolumes) {
 		updated := *claim
 		updated.HasSelectedNode, updated.SelectedNode = true, e.Node
 		c.claims[e.Pod.UID] = &updated
-		c.lag = append(c.lag, &updated)
+		c.pendingEvents = append(c.pendingEvents, &updated)
 		if !c.fails(5) { // otherwise the provisioner never acts
 			bound := updated
 			bound.VolumeName, bound.Bound = "v"+claim.Name, true
 			c.claims[e.Pod.UID] = &bound
-			c.lag = append(c.lag, volumeOf(&bound), &bound)
+			c.pendingEvents = append(c.pendingEvents, volumeOf(&bound), &bound)
 		}
 		if c.noFaults {
 			o.Result = Done
 		}
 	}
-	c.due = append(c.due, o)
+	c.pendingOutcomes = append(c.pendingOutcomes, o)
 }
 
-// completeDeletions completes some deletions.
 func (c *simulatedCluster) completeDeletions() {
 	for _, uid := range c.order {
 		if p := c.pods[uid]; p != nil && p.Deleting && c.r.Intn(8) == 0 {

@@ -24,27 +24,28 @@ func newMachine() *Machine {
 // simulatedCluster is an API server for a machine. It executes Binds, loses outcomes and reports
 // changes late.
 type simulatedCluster struct {
-	t     *testing.T
-	r     *rand.Rand
-	m     *Machine
-	now   time.Time
-	pods  map[string]*model.Pod // pods in the API, by uid
-	order []string              // uids in a fixed order
-	nodes map[string]int64      // cpu
-	lag   []Event               // undelivered watch events
-	due   []Outcome             // undelivered outcomes
-	late  []lateBind            // unanswered Binds that may still succeed
-	binds map[string]string     // successful Binds, by uid
+	t               *testing.T
+	r               *rand.Rand
+	m               *Machine
+	now             time.Time
+	pods            map[string]*model.Pod // pods in the API, by uid
+	order           []string              // uids in a fixed order
+	nodes           map[string]int64      // millicores, by name
+	pendingEvents   []Event               // undelivered watch events
+	pendingOutcomes []Outcome             // undelivered outcomes
+	lateBinds       []lateBind            // unanswered Binds that may still succeed
+	binds           map[string]string     // successful Binds, by uid
 
 	nominated map[string]string // nominations in the machine, by uid
 	budget    model.Budget      // of all pods
 	claims    map[string]*model.PersistentVolumeClaim
 	noFaults  bool
 
-	priorities int
+	priorities int  // number of different priorities
 	volumes    bool // some pods have claims
 }
 
+// lateBind is a Bind that may succeed after its outcome was lost.
 type lateBind struct {
 	Bind
 	sent time.Time
@@ -56,6 +57,7 @@ func newSimulatedCluster(t *testing.T, seed int64) *simulatedCluster {
 		budget: model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: 1}, claims: map[string]*model.PersistentVolumeClaim{}}
 }
 
+// specKey identifies a specification; equal keys share one.
 type specKey struct {
 	cpu      int64
 	priority int32
@@ -80,7 +82,7 @@ func specOf(k specKey) *model.PodSpec {
 func (c *simulatedCluster) addNode(cpu int64) {
 	name := fmt.Sprintf("n%02d", len(c.nodes))
 	c.nodes[name] = cpu
-	c.lag = append(c.lag, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
+	c.pendingEvents = append(c.pendingEvents, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
 }
 
 func (c *simulatedCluster) addPod(k specKey) {
@@ -89,13 +91,15 @@ func (c *simulatedCluster) addPod(k specKey) {
 	if k.claim != "" {
 		k.claim = "c" + uid
 		c.claims[uid] = &model.PersistentVolumeClaim{Namespace: "ns", Name: k.claim, UID: k.claim}
-		c.lag = append(c.lag, c.claims[uid])
+		c.pendingEvents = append(c.pendingEvents, c.claims[uid])
 	}
 	c.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
 	c.reportPod(uid)
 }
 
-func (c *simulatedCluster) reportPod(uid string) { c.lag = append(c.lag, c.pods[uid]) }
+func (c *simulatedCluster) reportPod(uid string) {
+	c.pendingEvents = append(c.pendingEvents, c.pods[uid])
+}
 
 func (c *simulatedCluster) change(uid string, f func(*model.Pod)) {
 	p := *c.pods[uid]
@@ -108,7 +112,7 @@ func (c *simulatedCluster) removePod(uid string) {
 	if c.pods[uid] != nil {
 		delete(c.pods, uid)
 		delete(c.nominated, uid)
-		c.lag = append(c.lag, Remove{&model.Pod{UID: uid}})
+		c.pendingEvents = append(c.pendingEvents, Remove{&model.Pod{UID: uid}})
 	}
 }
 
@@ -132,6 +136,7 @@ func (c *simulatedCluster) applyBind(b Bind) Result {
 	return Done
 }
 
+// execute executes effects and adds their outcomes to pendingOutcomes.
 func (c *simulatedCluster) execute(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -144,12 +149,12 @@ func (c *simulatedCluster) execute(effects []Effect) {
 		case Preempt:
 			c.executePreempt(e)
 		case CallExtenders:
-			c.due = append(c.due, c.replyTo(e))
+			c.pendingOutcomes = append(c.pendingOutcomes, c.replyTo(e))
 		case CallPreemptionExtenders:
-			c.due = append(c.due, c.replyToPreemption(e))
+			c.pendingOutcomes = append(c.pendingOutcomes, c.replyToPreemption(e))
 		case ClearNomination:
 			delete(c.nominated, e.Pod.UID)
-			c.due = append(c.due, Outcome{ID: e.ID, Result: c.clearNomination(e)})
+			c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: e.ID, Result: c.clearNomination(e)})
 		case BindVolumes:
 			delete(c.nominated, e.Pod.UID)
 			c.executeBindVolumes(e)
@@ -158,9 +163,9 @@ func (c *simulatedCluster) execute(effects []Effect) {
 			if c.fails(4) {
 				o = Outcome{ID: e.ID, Result: Unknown}
 			}
-			c.due = append(c.due, o)
+			c.pendingOutcomes = append(c.pendingOutcomes, o)
 		default:
-			c.due = append(c.due, Outcome{ID: e.EffectID(), Result: Result(c.r.Intn(4))})
+			c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: e.EffectID(), Result: Result(c.r.Intn(4))})
 		}
 	}
 }
@@ -172,47 +177,48 @@ func (c *simulatedCluster) executeBind(b Bind) {
 	}
 	switch choice {
 	case 0: // the request was lost
-		c.due = append(c.due, Outcome{ID: b.ID, Result: Unknown})
+		c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: b.ID, Result: Unknown})
 	case 1: // executed now or later, without an outcome
-		c.late = append(c.late, lateBind{b, c.now})
-		c.due = append(c.due, Outcome{ID: b.ID, Result: Unknown})
+		c.lateBinds = append(c.lateBinds, lateBind{b, c.now})
+		c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: b.ID, Result: Unknown})
 	case 2: // executed, without an outcome
 		c.applyBind(b)
 	case 3:
-		c.due = append(c.due, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
+		c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
 	default:
-		c.due = append(c.due, Outcome{ID: b.ID, Result: c.applyBind(b)})
+		c.pendingOutcomes = append(c.pendingOutcomes, Outcome{ID: b.ID, Result: c.applyBind(b)})
 	}
 }
 
 // step delivers some pending messages and steps the machine.
 func (c *simulatedCluster) step() {
-	if len(c.late) > 0 && c.r.Intn(3) == 0 {
-		if c.now.Sub(c.late[0].sent) < c.m.cfg.BindTimeout { // the API server times out, too
-			c.applyBind(c.late[0].Bind)
+	if len(c.lateBinds) > 0 && c.r.Intn(3) == 0 {
+		if c.now.Sub(c.lateBinds[0].sent) < c.m.cfg.BindTimeout { // the API server times out, too
+			c.applyBind(c.lateBinds[0].Bind)
 		}
-		c.late = c.late[1:]
+		c.lateBinds = c.lateBinds[1:]
 	}
 	var events []Event
-	n := c.r.Intn(len(c.lag) + 1)
-	events, c.lag = append(events, c.lag[:n]...), c.lag[n:]
-	for len(c.due) > 0 && c.r.Intn(4) > 0 {
-		i := c.r.Intn(len(c.due))
-		events = append(events, c.due[i])
-		c.due = append(c.due[:i], c.due[i+1:]...)
+	n := c.r.Intn(len(c.pendingEvents) + 1)
+	events, c.pendingEvents = append(events, c.pendingEvents[:n]...), c.pendingEvents[n:]
+	for len(c.pendingOutcomes) > 0 && c.r.Intn(4) > 0 {
+		i := c.r.Intn(len(c.pendingOutcomes))
+		events = append(events, c.pendingOutcomes[i])
+		c.pendingOutcomes = append(c.pendingOutcomes[:i], c.pendingOutcomes[i+1:]...)
 	}
 	c.completeDeletions()
 	effects, wake := c.m.Step(c.now, events, c.r.Intn(5))
 	c.execute(effects)
 	c.check()
-	if len(c.lag)+len(c.due) == 0 && wake.After(c.now) {
+	if len(c.pendingEvents)+len(c.pendingOutcomes) == 0 && wake.After(c.now) {
 		c.now = wake
 	} else {
 		c.now = c.now.Add(time.Duration(c.r.Intn(2000)) * time.Millisecond)
 	}
 }
 
-// check checks the invariants.
+// check checks that waiting pods are queued or attempted, that pods are assumed during their attempts, and that no
+// node is overcommitted.
 func (c *simulatedCluster) check() {
 	used := map[string]int64{}
 	for _, uid := range c.order {
@@ -226,7 +232,7 @@ func (c *simulatedCluster) check() {
 		a, attempted := c.m.attempts[uid]
 		pool := c.m.queue.PoolOf(uid)
 		if !attempted && (pool == queue.NotQueued || pool == queue.InFlight) && !observed.Deleting {
-			c.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, pool)
+			c.t.Fatalf("pod %s has no attempt and is in pool %q, want an attempt or a queued pod", uid, pool)
 		}
 		placed := attempted && a.stage != callingExtenders
 		if assumed := c.m.state.Assumed(uid); assumed != placed {
@@ -235,7 +241,7 @@ func (c *simulatedCluster) check() {
 	}
 	for name, cpu := range c.nodes {
 		if used[name] > cpu {
-			c.t.Fatalf("node %s has %d used of %d", name, used[name], cpu)
+			c.t.Fatalf("pods on node %s use %d millicores, want at most %d", name, used[name], cpu)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Class is the grace period of pods with at least a priority.
+// Class sets the grace period of the pods whose priority is at least Priority and below that of the next class.
 type Class struct {
 	Priority int32
 	Grace    time.Duration
@@ -25,7 +25,7 @@ func DefaultClasses(total, critical time.Duration) []Class {
 type Pod struct {
 	UID      string
 	Priority int32
-	Grace    time.Duration // its own grace period
+	Grace    time.Duration // grace period of its specification
 }
 
 // Stop requests the termination of a pod.

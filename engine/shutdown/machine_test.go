@@ -86,29 +86,29 @@ func TestRandomShutdowns(t *testing.T) {
 			stops, _, done = m.Step(now, ended...)
 			for _, s := range stops {
 				if _, found := priority[s.Pod]; !found {
-					t.Fatalf("seed %d: %s is stopped twice", seed, s.Pod)
+					t.Fatalf("seed %d: %s is stopped twice, want once", seed, s.Pod)
 				}
 				delete(priority, s.Pod)
 				running[s.Pod] = true
 			}
 			if now.Sub(t0) > total && !done {
-				t.Fatalf("seed %d: not done after %v of %v", seed, now.Sub(t0), total)
+				t.Fatalf("seed %d: not done after %v, want done within %v", seed, now.Sub(t0), total)
 			}
 			now = now.Add(time.Second)
 		}
 		if len(priority) > 0 {
-			t.Fatalf("seed %d: done, and %v were not stopped", seed, priority)
+			t.Fatalf("seed %d: done, and %v were not stopped, want all stopped", seed, priority)
 		}
 	}
 }
 
-// Grace returns the grace period with which Step stops the pod.
+// TestClassBoundsGracePeriod checks that Grace returns the grace period with which Step stops the pod.
 func TestClassBoundsGracePeriod(t *testing.T) {
 	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{CriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
 		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
 			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))
 			if got := Grace(classes, p); len(stops) != 1 || got != stops[0].Grace {
-				t.Errorf("%v with classes %v: Grace returned %v, Step %v", p, classes, got, stops)
+				t.Errorf("%v with classes %v: Grace returned %v, want that of the stops %v", p, classes, got, stops)
 			}
 		}
 	}

@@ -15,13 +15,13 @@
 //
 // Invariants, each with a test:
 //
-//   - IncrementalEqualsReference: the incremental state equals one computed from all objects.
+//   - IncrementalMatchesReference: the incremental state equals one computed from all objects.
 //   - OncePerPod: an Evict is sent once, until it failed.
 //   - NotBeforeDue: no pod is evicted before it is due.
-//   - StartIsQuiet: a not-ready or unreachable taint that is older than the machine evicts no pod before
+//   - StartupGrace: a not-ready or unreachable taint that is older than the machine evicts no pod before
 //     Options.StartupGrace ends, because the node's status may be stale.
 //
-// Differences from Kubernetes: there the due time is set once, when the taint is first seen, does not follow
+// Differences from Kubernetes: there the due time is set once, when the taint is first observed, does not follow
 // edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
 // Kubernetes gives up a pod whose eviction fails five times; this package retries it.
 package tainteviction

@@ -37,7 +37,7 @@ type Effect interface{ effect() }
 type Evict struct {
 	Pod   Pod
 	Taint model.Taint // the taint that evicts it
-	Added time.Time   // when the taint was added or first seen
+	Added time.Time   // when the taint was added or first observed
 	Due   time.Time
 	// Tolerated: the pod tolerated the taint for Seconds.
 	Tolerated bool

@@ -23,7 +23,7 @@ type Options struct {
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string
-	Bound                time.Time // when it was bound; zero: when it is first seen
+	Bound                time.Time // when it was bound; zero: when it is first observed
 	Deleting             bool
 	Tolerations          []model.Toleration
 }

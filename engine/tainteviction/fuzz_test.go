@@ -31,75 +31,75 @@ func taintKey(node string, t model.TimedTaint) string {
 
 func podKey(p Pod) string { return fmt.Sprint(p.Key(), p.UID, p.Node, p.Bound.UnixNano()) }
 
-func (w *referenceModel) apply(e Event) {
+func (ref *referenceModel) apply(e Event) {
 	switch e := e.(type) {
 	case Node:
 		observed := map[string]time.Time{}
 		for _, t := range e.Taints {
 			k := taintKey(e.Name, t)
-			observed[k] = w.now
-			if before, ok := w.taintObserved[k]; ok {
+			observed[k] = ref.now
+			if before, ok := ref.taintObserved[k]; ok {
 				observed[k] = before
 			}
 		}
-		for k := range w.taintObserved {
+		for k := range ref.taintObserved {
 			if strings.HasPrefix(k, e.Name) {
-				delete(w.taintObserved, k)
+				delete(ref.taintObserved, k)
 			}
 		}
 		for k, v := range observed {
-			w.taintObserved[k] = v
+			ref.taintObserved[k] = v
 		}
-		w.nodes[e.Name] = e
+		ref.nodes[e.Name] = e
 	case NodeDeleted:
-		w.apply(Node{Name: e.Name})
-		delete(w.nodes, e.Name)
+		ref.apply(Node{Name: e.Name})
+		delete(ref.nodes, e.Name)
 	case Pod:
-		old, ok := w.pods[e.Key()]
+		old, ok := ref.pods[e.Key()]
 		if ok && (old.UID != e.UID || old.Node != e.Node) || e.Deleting {
-			w.apply(PodDeleted{e.Namespace, e.Name})
+			ref.apply(PodDeleted{e.Namespace, e.Name})
 		}
 		if e.Deleting {
 			return
 		}
 		if ok && podKey(old) == podKey(e) {
-			w.pods[e.Key()] = e
+			ref.pods[e.Key()] = e
 			return
 		}
-		w.podObserved[e.Key()], w.pods[e.Key()] = w.now, e
+		ref.podObserved[e.Key()], ref.pods[e.Key()] = ref.now, e
 	case PodDeleted:
 		k := e.Namespace + "/" + e.Name
-		delete(w.pods, k)
-		delete(w.requested, k)
-		delete(w.retry, k)
-		delete(w.backoff, k)
+		delete(ref.pods, k)
+		delete(ref.requested, k)
+		delete(ref.retry, k)
+		delete(ref.backoff, k)
 	case EvictFailed:
-		w.fail(e)
+		ref.fail(e)
 	}
 }
 
-func (w *referenceModel) fail(e EvictFailed) {
+func (ref *referenceModel) fail(e EvictFailed) {
 	k := e.Namespace + "/" + e.Name
-	if w.pods[k].UID == e.UID && w.requested[k] {
-		w.requested[k] = false
-		w.backoff[k] = min(max(2*w.backoff[k], firstRetry), lastRetry)
-		w.retry[k] = w.now.Add(w.backoff[k])
+	if ref.pods[k].UID == e.UID && ref.requested[k] {
+		ref.requested[k] = false
+		ref.backoff[k] = min(max(2*ref.backoff[k], firstRetry), lastRetry)
+		ref.retry[k] = ref.now.Add(ref.backoff[k])
 	}
 }
 
 // due returns the time at which a pod is evicted, by the documented rule.
-func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
+func (ref *referenceModel) due(p Pod) (best time.Time, ok bool) {
 	round := func(t, observed time.Time) time.Time {
 		if t.IsZero() || observed.Sub(t) < time.Second {
 			return observed
 		}
 		return t
 	}
-	for _, t := range w.nodes[p.Node].Taints {
+	for _, t := range ref.nodes[p.Node].Taints {
 		if t.Effect != model.NoExecute {
 			continue
 		}
-		from, bound := round(t.Added, w.taintObserved[taintKey(p.Node, t)]), round(p.Bound, w.podObserved[p.Key()])
+		from, bound := round(t.Added, ref.taintObserved[taintKey(p.Node, t)]), round(p.Bound, ref.podObserved[p.Key()])
 		if bound.After(from) {
 			from = bound
 		}
@@ -110,7 +110,7 @@ func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 			}
 			from = from.Add(time.Duration(max(0, *p.Tolerations[i].Seconds)) * time.Second)
 		}
-		if grace := w.started.Add(w.o.StartupGrace); notReadyTaint(t.Key) && t.Added.Before(w.started) && from.Before(grace) {
+		if grace := ref.started.Add(ref.o.StartupGrace); notReadyTaint(t.Key) && t.Added.Before(ref.started) && from.Before(grace) {
 			from = grace
 		}
 		if !ok || from.Before(best) {
@@ -120,11 +120,11 @@ func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 	return best, ok
 }
 
-// evicted returns the pods to evict now, by name.
-func (w *referenceModel) evicted() (out []string) {
-	for k, p := range w.pods {
-		if due, ok := w.due(p); ok && !w.requested[k] && !due.After(w.now) && !w.retry[k].After(w.now) {
-			w.requested[k] = true
+// evicted returns the pods to evict now, sorted by name.
+func (ref *referenceModel) evicted() (out []string) {
+	for k, p := range ref.pods {
+		if due, ok := ref.due(p); ok && !ref.requested[k] && !due.After(ref.now) && !ref.retry[k].After(ref.now) {
+			ref.requested[k] = true
 			out = append(out, p.Name)
 		}
 	}
@@ -132,7 +132,6 @@ func (w *referenceModel) evicted() (out []string) {
 	return out
 }
 
-// randomEvent returns a random event.
 func randomEvent(r *rand.Rand, now time.Time) Event {
 	keys := []string{"a", "b", "node.kubernetes.io/unreachable"}
 	name, pod := fmt.Sprintf("n%d", r.Intn(3)), fmt.Sprintf("p%d", r.Intn(6))
@@ -167,12 +166,13 @@ func randomEvent(r *rand.Rand, now time.Time) Event {
 	return p
 }
 
+// TestIncrementalMatchesReference compares a Machine with a model that computes everything from all objects.
 func TestIncrementalMatchesReference(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
 		m := New(o, startTime)
-		w := &referenceModel{o: o, started: startTime, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
+		ref := &referenceModel{o: o, started: startTime, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
 			podObserved: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
 		now, wake := startTime, time.Time{}
 		for i := range 120 {
@@ -180,11 +180,11 @@ func TestIncrementalMatchesReference(t *testing.T) {
 			if !wake.IsZero() && now.After(wake) {
 				now = wake
 			}
-			w.now = now
+			ref.now = now
 			var events []Event
 			for range r.Intn(3) {
 				events = append(events, randomEvent(r, now))
-				w.apply(events[len(events)-1])
+				ref.apply(events[len(events)-1])
 			}
 			var effects []Effect
 			effects, wake = m.Step(now, events)
@@ -195,11 +195,11 @@ func TestIncrementalMatchesReference(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if want := w.evicted(); !slices.Equal(got, want) {
+			if want := ref.evicted(); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, step %d: evicted %v, want %v", seed, i, got, want)
 			}
-			for _, p := range w.pods {
-				due, evict := w.due(p)
+			for _, p := range ref.pods {
+				due, evict := ref.due(p)
 				if at, _, ok := m.Due(p.Namespace, p.Name); ok != evict || ok && !at.Equal(due) {
 					t.Fatalf("seed %d, step %d: eviction of pod %s: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
 				}

@@ -45,7 +45,7 @@ type pod struct {
 	index     int           // in the queue; -1: not queued
 }
 
-// New returns a machine without nodes and pods.
+// New returns a machine without nodes or pods.
 func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, started: started, nodes: map[string]*node{}, pods: map[string]*pod{}}
 }

@@ -2,7 +2,6 @@ package tainteviction
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +47,6 @@ func podOn(node, name string, tols ...model.Toleration) Pod {
 	return Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Bound: startTime, Tolerations: tols}
 }
 
-// formatEffects describes effects.
 func formatEffects(effects []Effect) string {
 	var out []string
 	for _, e := range effects {
@@ -70,7 +68,6 @@ type step struct {
 	wake   int // 0: none
 }
 
-// runSteps executes steps on a machine.
 func runSteps(t *testing.T, m *Machine, steps []step) {
 	t.Helper()
 	for _, s := range steps {
@@ -95,7 +92,7 @@ func TestDueTimes(t *testing.T) {
 			{10, events(podOn("n", "p", tol("a", -1)), nodeWithTaints("n", "a@10")), "", 0}},
 		"tolerationSeconds": {
 			{10, events(podOn("n", "p", tol("a", 300)), nodeWithTaints("n", "a@10")), "", 310}, {310, nil, "evict p by a due 310", 0}, {400, nil, "", 0}},
-		"tolerationSeconds 0 and negative: immediately": {
+		"tolerationSeconds 0: evicted immediately": {
 			{10, events(podOn("n", "p", tol("a", 0)), nodeWithTaints("n", "a@10")), "evict p by a due 10", 0}},
 		"the shortest of two": {
 			{10, events(podOn("n", "p", tol("a", 300), tol("b", 20)), nodeWithTaints("n", "a@10", "b@10")), "", 30}},
@@ -148,11 +145,12 @@ func TestFailedEvictionIsRetried(t *testing.T) {
 	runSteps(t, m, []step{{10, events(podOn("n", "p"), nodeWithTaints("n", "a@10")), "evict p by a due 10", 0}})
 	failed := events(EvictFailed{"ns", "p", "u-p"})
 	now := at(10)
-	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
-		if effects, wake := m.Step(now, failed); len(effects) != 0 || wake.Sub(now) != want*time.Millisecond {
-			t.Fatalf("effects %v, wake after %v, want %v ms", effects, wake.Sub(now), want)
+	for _, ms := range []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
+		want := time.Duration(ms) * time.Millisecond
+		if effects, wake := m.Step(now, failed); len(effects) != 0 || wake.Sub(now) != want {
+			t.Fatalf("effects %v, wake after %v; want no effect and %v", effects, wake.Sub(now), want)
 		}
-		now = now.Add(want * time.Millisecond)
+		now = now.Add(want)
 		if effects, _ := m.Step(now, nil); len(effects) != 1 {
 			t.Fatalf("effects %v, want one eviction", effects)
 		}
@@ -182,7 +180,7 @@ func TestDueReturnsTimeAndTaint(t *testing.T) {
 	}
 	for _, name := range []string{"q", "missing"} {
 		if _, _, ok := m.Due("ns", name); ok {
-			t.Errorf("%s is due, want it to stay", name)
+			t.Errorf("Due(ns, %s) returned true, want false", name)
 		}
 	}
 }
@@ -190,7 +188,7 @@ func TestDueReturnsTimeAndTaint(t *testing.T) {
 func TestUnusedNodesArePruned(t *testing.T) {
 	m := New(Options{}, startTime)
 	m.Step(at(1), events(nodeWithTaints("n"), podOn("n", "p"), podOn("unknown", "q"), NodeDeleted{"n"}, PodDeleted{"ns", "p"}, PodDeleted{"ns", "q"}))
-	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 || !slices.Equal(m.queue, nil) {
-		t.Errorf("%d nodes and %d pods remain, want none", len(m.nodes), len(m.pods))
+	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 {
+		t.Errorf("%d nodes, %d pods and %d queued deadlines remain, want none", len(m.nodes), len(m.pods), len(m.queue))
 	}
 }

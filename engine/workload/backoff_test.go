@@ -48,7 +48,7 @@ func TestBackoffUntil(t *testing.T) {
 	}
 }
 
-// TestFailuresPerHourAreBounded creates a pod as soon as allowed on a node that rejects each
+// TestFailuresPerHourAreBounded creates pods as soon as the backoff allows it on a node that rejects every pod
 // (kubernetes#94245).
 func TestFailuresPerHourAreBounded(t *testing.T) {
 	var failures []PodFailure
@@ -56,7 +56,7 @@ func TestFailuresPerHourAreBounded(t *testing.T) {
 		failures = append(failures, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
 		until, reason := BackoffUntil(failures, "n1")
 		if !until.After(now) || until.Sub(now) > MaxBackoff || reason.Cause != "Evicted" {
-			t.Fatalf("after %d failures the backoff is %v, for %+v", len(failures), until.Sub(now), reason)
+			t.Fatalf("after %d failures the backoff is %v, for %+v; want more than 0, at most %v, for Evicted", len(failures), until.Sub(now), reason, MaxBackoff)
 		}
 		now = until
 	}
@@ -77,6 +77,6 @@ func TestFailureOf(t *testing.T) {
 	}
 	p.Disrupted = ""
 	if _, ok := FailureOf(&p); ok {
-		t.Error("a pod without a reason counts as a failure")
+		t.Error("FailureOf a pod without a reason returned true, want false")
 	}
 }

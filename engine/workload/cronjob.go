@@ -40,7 +40,7 @@ type CronJob struct {
 	Active        int // jobs that are not finished
 }
 
-// CronPlan is what to do now.
+// CronPlan holds the changes to make now.
 type CronPlan struct {
 	Create         bool      // create a job
 	Due            time.Time // its scheduled time

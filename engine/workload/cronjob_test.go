@@ -44,7 +44,7 @@ func TestCronJobPlan(t *testing.T) {
 		}
 	}
 	if got := (&CronJob{Schedule: never{}, Created: noon}).Plan(at(time.Hour)); got != (CronPlan{}) {
-		t.Errorf("a date that does not exist: %+v, want nothing", got)
+		t.Errorf("schedule without times: got %+v, want an empty plan", got)
 	}
 }
 

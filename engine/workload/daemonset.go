@@ -61,7 +61,7 @@ type DaemonStatus struct {
 	Observed                                                               int64 // observedGeneration
 }
 
-// DaemonPlan is what to do now.
+// DaemonPlan holds the changes to make now.
 type DaemonPlan struct {
 	Create  []string // nodes that get a pod, by name
 	Delete  []DaemonDelete
@@ -80,20 +80,20 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 		}
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b DaemonNode) int { return cmp.Compare(a.Name, b.Name) })
-	groups := make([]daemonNodePods, len(nodes))
+	nodePods := make([]daemonNodePods, len(nodes))
 	exists := make(map[string]bool, len(nodes))
 	for i := range nodes {
 		exists[nodes[i].Name] = true
-		groups[i] = p.classify(&nodes[i])
-		p.countStatus(&groups[i])
+		nodePods[i] = p.classify(&nodes[i])
+		p.countStatus(&nodePods[i])
 	}
 	p.plan.Status.Unavailable = p.plan.Status.Desired - p.plan.Status.Available
 	p.plan.Status.Observed = d.Generation
 	if d.Deleting {
 		return p.plan
 	}
-	for i := range groups {
-		p.reconcileNode(&groups[i])
+	for i := range nodePods {
+		p.reconcileNode(&nodePods[i])
 	}
 	for i := range pods {
 		if pods[i].Active() && pods[i].Node == "" && !exists[pods[i].Target] {
@@ -103,9 +103,9 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 	switch {
 	case d.OnDelete:
 	case d.MaxSurge > 0:
-		p.surgingUpdate(groups)
+		p.surgingUpdate(nodePods)
 	default:
-		p.rollingUpdate(groups)
+		p.rollingUpdate(nodePods)
 	}
 	p.plan.Create = p.plan.Create[:min(len(p.plan.Create), DaemonBurst)]
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), DaemonBurst)]
@@ -127,10 +127,11 @@ type daemonNodePods struct {
 	all               []int // oldest first, bound pods before unbound ones
 	terminating       int   // number of terminating pods
 	running           []int // neither finished nor terminating
-	updated, outdated int   // the pods to keep, of the current and of an older template
+	updated, outdated int   // the pods that stay, of the current and of an older template
 	allDeleted        bool  // all its pods are deleted anyway
 }
 
+// classify returns a node with its pods by state.
 func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
 	b := daemonNodePods{node: n, all: p.podsByNode[n.Name], updated: -1, outdated: -1}
 	slices.SortFunc(b.all, func(i, j int) int {
@@ -185,7 +186,6 @@ func (p *daemonPlanner) delete(i int, reason DaemonReason) {
 	p.plan.Delete = append(p.plan.Delete, DaemonDelete{i, reason})
 }
 
-// create creates a pod on a node, or delays it.
 func (p *daemonPlanner) create(n *DaemonNode) {
 	if n.NotBefore.After(p.now) {
 		p.plan.Delayed++
@@ -213,14 +213,14 @@ func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
 		return
 	}
 	for _, i := range b.all {
-		p.deleteEnded(b.node, i)
+		p.deleteFinished(b.node, i)
 	}
 	p.deleteExcess(b)
 }
 
-// deleteEnded deletes a finished pod so that it can be replaced. A failed pod is kept during its
+// deleteFinished deletes a finished pod so that it can be replaced. A failed pod is kept during its
 // backoff, for inspection.
-func (p *daemonPlanner) deleteEnded(n *DaemonNode, i int) {
+func (p *daemonPlanner) deleteFinished(n *DaemonNode, i int) {
 	switch pod := &p.pods[i]; {
 	case pod.Deleting:
 	case pod.Phase == model.Failed && n.NotBefore.After(p.now):

@@ -20,11 +20,11 @@ func (p *daemonPlanner) deleteExcess(b *daemonNodePods) {
 
 // rollingUpdate deletes old pods while at most MaxUnavailable nodes lack an available one.
 // Unavailable old pods are free to delete. An old pod stays if no new one could be created there.
-func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
+func (p *daemonPlanner) rollingUpdate(nodePods []daemonNodePods) {
 	var unavailable int32
 	var candidates []int
-	for i := range groups {
-		b := &groups[i]
+	for i := range nodePods {
+		b := &nodePods[i]
 		if b.allDeleted || len(b.all) == 0 && !b.node.ShouldRun {
 			continue
 		}
@@ -51,11 +51,11 @@ func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
 // surgingUpdate creates new pods beside old ones, MaxSurge at a time, and deletes an old one once
 // its new one is available. An old pod that is not ready is deleted once the new one exists; a new
 // one beside an unavailable old one does not count against MaxSurge.
-func (p *daemonPlanner) surgingUpdate(groups []daemonNodePods) {
+func (p *daemonPlanner) surgingUpdate(nodePods []daemonNodePods) {
 	var surging int32
 	var candidates []*DaemonNode
-	for i := range groups {
-		b := &groups[i]
+	for i := range nodePods {
+		b := &nodePods[i]
 		switch {
 		case b.allDeleted || b.outdated < 0:
 		case b.updated >= 0 && (!p.pods[b.outdated].Ready || p.available(b.updated)):

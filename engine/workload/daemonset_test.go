@@ -175,7 +175,7 @@ func TestDaemonSetRolloutCompletes(t *testing.T) {
 			for i, p := range pods {
 				if !deleted[i] {
 					next = append(next, p)
-					hasPod[p.Target] = hasPod[p.Target] || p.Ready
+					hasPod[p.Target] = true
 				}
 			}
 			if n := 7 - len(hasPod); n > 2 {

@@ -66,7 +66,7 @@ type Scaling struct {
 	To  int32
 }
 
-// DeploymentPlan is what to do now, in this order.
+// DeploymentPlan holds the changes to make now, in this order.
 type DeploymentPlan struct {
 	// Current is the index of the set with the Deployment's template, or -1. If it is -1, Create
 	// reports whether to create it, with CreateReplicas.
@@ -222,7 +222,6 @@ func (r *rollout) collectPlan(before []Set) {
 	r.plan.Status = r.status()
 }
 
-// setReplicas scales a set.
 func (r *rollout) setReplicas(i int, to int32) {
 	s := &r.sets[i]
 	s.Replicas, s.Desired, s.Max = to, r.deployment.Replicas, r.deployment.Replicas+r.deployment.MaxSurge

@@ -24,8 +24,8 @@ const (
 	ResumedReason              = "DeploymentResumed"
 )
 
-// setPausedCondition sets the condition when the Deployment was paused or resumed, unless its rollout has
-// timed out.
+// setPausedCondition sets the condition Progressing when the Deployment was paused or resumed, unless its rollout
+// has timed out.
 func (r *rollout) setPausedCondition() {
 	if r.deployment.ProgressDeadline <= 0 || r.deployment.Deleting {
 		return
@@ -43,9 +43,8 @@ func (r *rollout) setPausedCondition() {
 	}
 }
 
-// startProgressDeadline starts the progress deadline: when the current set has no condition yet, and when an
-// old set became current again (in the latter case upstream has no deadline until the rollout
-// progresses).
+// startProgressDeadline starts the progress deadline when the Deployment has no condition Progressing yet, and when
+// an old set became current again. In the latter case upstream has no deadline until the rollout progresses.
 func (r *rollout) startProgressDeadline() {
 	if r.deployment.ProgressDeadline <= 0 || r.current < 0 {
 		return
@@ -62,7 +61,7 @@ func (r *rollout) startProgressDeadline() {
 	}
 }
 
-// setProgressing sets the condition and its update time.
+// setProgressing sets the condition Progressing and its update time.
 func (r *rollout) setProgressing(s Status, reason, message string) {
 	n := Condition{Type: Progressing, Status: s, Reason: reason, Message: message, Updated: r.now, Changed: r.now}
 	if old := r.conditions.Get(Progressing); old != nil && old.Status == s {

@@ -7,23 +7,24 @@ const NoIndex = -1
 
 // Job is the desired and actual state of a Job.
 type Job struct {
-	Namespace            string
-	Parallelism          int32
-	Completions          int32
-	AnyCompletion        bool // completions is not set: the Job completes once one pod has succeeded and all have finished
+	Namespace   string
+	Parallelism int32
+	Completions int32
+	// AnyCompletion: completions is not set. The Job completes once one pod has succeeded and all have finished.
+	AnyCompletion        bool
 	Indexed              bool // each index below Completions must succeed once
 	BackoffLimit         int32
-	BackoffPerIndex      bool  // failures count per index:
-	BackoffLimitPerIndex int32 // backoffLimitPerIndex
+	BackoffPerIndex      bool // BackoffLimitPerIndex is set: failures count per index
+	BackoffLimitPerIndex int32
 	MaxFailedIndexes     int32 // negative: no limit
 	Policy               []FailureRule
 	Success              []SuccessRule
 	// ReplaceOnlyFailed: a pod is replaced once it is Failed, not when it is terminating
 	// (podReplacementPolicy: Failed).
 	ReplaceOnlyFailed bool
-	CountRestarts     bool // container restarts count against BackoffLimit
-	Deadline          time.Duration
-	HasDeadline       bool // Deadline is activeDeadlineSeconds
+	CountRestarts     bool          // container restarts count against BackoffLimit
+	Deadline          time.Duration // activeDeadlineSeconds, if HasDeadline
+	HasDeadline       bool
 	Suspend           bool
 	Deleting          bool
 	Status            JobStatus
@@ -83,7 +84,7 @@ type Exit struct {
 	Code      int32
 }
 
-// PodCondition is a pod condition.
+// PodCondition is the type and status of a pod's condition.
 type PodCondition struct{ Type, Status string }
 
 // FailureAction is the action of a podFailurePolicy rule.
@@ -133,7 +134,7 @@ type JobEvent struct {
 	Reason, Message string
 }
 
-// JobPlan is what to do now. Create and delete pods first, then write Status, and only then remove
+// JobPlan holds the changes to make now. Create and delete pods first, then write Status, and only then remove
 // the finalizers of RemoveFinalizers. Thus each finished pod is in the status or still exists.
 type JobPlan struct {
 	Create           []JobCreate

@@ -57,7 +57,8 @@ func (w *jobRunner) edit(uid string, fn func(*JobPod)) {
 	}
 }
 
-// advance advances time: terminating pods finish and are deleted; every third running pod fails.
+// advance advances time: terminating pods finish and are deleted; every third running pod fails,
+// and the others succeed.
 func (w *jobRunner) advance() {
 	w.now = w.now.Add(11 * time.Minute)
 	for i := range w.pods {
@@ -133,27 +134,5 @@ func checkCounts(t *testing.T, name string, w *jobRunner) {
 	}
 	if s.Active+s.Terminating != 0 || len(s.UncountedFailed)+len(s.UncountedSucceeded) != 0 {
 		t.Fatalf("%s: finished with status %+v, want no active, terminating or uncounted pods", name, *s)
-	}
-}
-
-func TestIndexes(t *testing.T) {
-	var s Indexes
-	for _, i := range []int32{5, 1, 3, 4, 9, 8, 1} {
-		s = s.With(i)
-	}
-	if got := s.String(); got != "1,3-5,8,9" || s.Len() != 6 || !s.Has(4) || s.Has(2) {
-		t.Errorf("got %s with %d indexes, want 1,3-5,8,9 with 6", got, s.Len())
-	}
-	indexes, err := ParseIndexes("1,3-5,8,9", 9)
-	if err != nil || indexes.String() != "1,3-5,8" {
-		t.Errorf("ParseIndexes with limit 9 returned %s, %v, want 1,3-5,8", indexes, err)
-	}
-	if n := s.CountCommon(Indexes{{0, 3}, {5, 8}}); n != 4 {
-		t.Errorf("%d indexes in common, want 4: 1, 3, 5, 8", n)
-	}
-	for _, bad := range []string{"x", "3-1", "1,1", "-1", "1,,2", "99999999999"} {
-		if _, err := ParseIndexes(bad, 100); err == nil {
-			t.Errorf("ParseIndexes(%q) returned no error", bad)
-		}
 	}
 }

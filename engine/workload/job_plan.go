@@ -49,10 +49,10 @@ type jobPlanner struct {
 	pods []JobPod
 	plan JobPlan
 
-	failing, succeeding bool  // the result is decided and the pods are being deleted
-	active, terminating []int // active: pods that are pending or running
-	succeeded, failed   int32 // counted or to be counted
-	failJob             string
+	failing, succeeding bool          // the result is decided and the pods are being deleted
+	active, terminating []int         // active: pods that are pending or running
+	succeeded, failed   int32         // counted or to be counted
+	failJobMessage      string        // set if a rule of the pod failure policy fails the Job
 	latest              map[int32]int // by index: the failed pod that is replaced next
 }
 
@@ -80,7 +80,7 @@ func (p *jobPlanner) countUntracked() {
 	s.UncountedFailed = count(s.UncountedFailed, &s.Failed)
 }
 
-// releaseAll removes all finalizers of a finished Job.
+// releaseAll removes the finalizers of all pods of a finished or terminating Job.
 func (p *jobPlanner) releaseAll() {
 	for i := range p.pods {
 		if p.pods[i].Tracked {
@@ -113,7 +113,7 @@ func (p *jobPlanner) addEvent(warning bool, reason, message string) {
 	p.plan.Events = append(p.plan.Events, JobEvent{warning, reason, message})
 }
 
-// classify sorts the pods by state and finds the last failure of each index.
+// classify finds the active and the terminating pods and the last failure of each index.
 func (p *jobPlanner) classify() {
 	p.latest = map[int32]int{}
 	for i := range p.pods {
@@ -140,7 +140,7 @@ func (p *jobPlanner) isFailure(pod *JobPod) bool {
 	return pod.Phase == model.Failed || pod.Terminating() && !p.job.ReplaceOnlyFailed
 }
 
-// decideEnd decides whether and how the Job ends.
+// decideEnd decides whether the Job fails or succeeds, unless that is already decided.
 func (p *jobPlanner) decideEnd() {
 	if p.failing || p.succeeding {
 		return
@@ -166,6 +166,7 @@ func (p *jobPlanner) decideEnd() {
 	}
 }
 
+// setCondition sets a condition to True.
 func (p *jobPlanner) setCondition(kind, reason, message string) {
 	s := p.status()
 	s.Conditions = s.Conditions.With(p.now, Condition{Type: kind, Status: True, Reason: reason, Message: message})
@@ -175,8 +176,8 @@ func (p *jobPlanner) setCondition(kind, reason, message string) {
 func (p *jobPlanner) failureReason() (reason, message string) {
 	j, s := p.job, p.status()
 	switch {
-	case p.failJob != "":
-		return "PodFailurePolicy", p.failJob
+	case p.failJobMessage != "":
+		return "PodFailurePolicy", p.failJobMessage
 	case p.failed > j.BackoffLimit || p.restartsExceeded():
 		return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
 	}
@@ -225,7 +226,7 @@ func (p *jobPlanner) countStatus() {
 	}
 }
 
-// finish finishes the Job once all its pods are finished and counted.
+// finish completes or fails the Job once all its pods are finished and counted.
 func (p *jobPlanner) finish() {
 	s := p.status()
 	if !p.failing && !p.succeeding || s.Active > 0 || s.Terminating > 0 || len(p.plan.RemoveFinalizers) > 0 ||

@@ -27,8 +27,8 @@ func (p *jobPlanner) countEnded() {
 	var retained int32
 	for _, i := range failed {
 		action, message := p.job.matchFailurePolicy(&p.pods[i])
-		if action == FailJob && p.failJob == "" {
-			p.failJob = message
+		if action == FailJob && p.failJobMessage == "" {
+			p.failJobMessage = message
 		}
 		counts := action != IgnoreFailure && !(p.succeeding && p.pods[i].Phase != model.Failed)
 		if p.retainsFailed(i) {

@@ -10,8 +10,8 @@ import (
 )
 
 // jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with flags: x failed, ok
-// succeeded, - terminating, ! not ready, untracked: without its finalizer, D: with DisruptionTarget, eN:
-// exit code N.
+// succeeded, now: ended at noon, - terminating, ! not ready, untracked: without its finalizer, D: with
+// DisruptionTarget, eN: exit code N, rN: N restarts of containers.
 func jobPods(text string) (out []JobPod) {
 	for i, word := range strings.Fields(text) {
 		name, flags, _ := strings.Cut(word, ":")
@@ -43,6 +43,8 @@ func jobPods(text string) (out []JobPod) {
 				e := Exit{Container: "c"}
 				_, _ = fmt.Sscanf(m, "e%d", &e.Code)
 				p.Exits = append(p.Exits, e)
+			case strings.HasPrefix(m, "r"):
+				_, _ = fmt.Sscanf(m, "r%d", &p.RestartSum)
 			}
 		}
 		out = append(out, p)
@@ -95,6 +97,7 @@ func indexed(j *Job) { j.Indexed = true }
 func perIndex(j *Job) {
 	j.Indexed, j.BackoffPerIndex, j.BackoffLimitPerIndex, j.BackoffLimit = true, true, 1, 1<<30
 }
+func countRestarts(j *Job)     { j.CountRestarts = true }
 func replaceOnlyFailed(j *Job) { j.ReplaceOnlyFailed = true }
 
 func TestJobPlan(t *testing.T) {
@@ -102,33 +105,38 @@ func TestJobPlan(t *testing.T) {
 		job        *Job
 		pods, want string
 	}{
-		"up to parallelism":                           {basic(), "", "+ +"},
-		"no more than the missing completions":        {basic(), "a:ok b:ok", "+ !a !b"},
-		"a failed pod is replaced":                    {basic(), "a:ok b", "+ !a"},
-		"all completions":                             {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
-		"surplus pods are deleted":                    {basic(), "a b c", "~a"},
-		"success of any pod":                          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
-		"success of any pod, all terminated":          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
-		"a failure is retried":                        {basic(), "a:x b", "+ !a"},
-		"too many failures":                           {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
-		"a terminating pod counts as failed":          {basic(), "a:- b", "+ !a"},
-		"podReplacementPolicy Failed":                 {basic(replaceOnlyFailed), "a:- b", ""},
-		"suspended":                                   {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
-		"deleted: all pods are released":              {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
-		"each index once":                             {basic(indexed), "a/1", "+0"},
-		"a succeeded index is complete":               {basic(indexed), "a/0:ok b/2", "+1 !a"},
-		"all indexes succeeded":                       {basic(indexed), "a/0:ok b/1:ok c/2:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
-		"duplicate index":                             {basic(indexed), "a/0 b/0:!", "~b"},
-		"index outside of completions":                {basic(indexed), "a/7 b/1", "~a"},
-		"a failed index is retried":                   {basic(perIndex), "a/0:x b/1", "+0/1"},
-		"the old pod stays until the backoff ends":    {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
-		"an index fails":                              {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
-		"all indexes finished, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
-		"too many indexes failed":                     {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
-		"an already counted pod is not counted again": {basic(), "a:ok,untracked b", "+"},
-		"container restarts count, too":               {basic(func(j *Job) { j.CountRestarts, j.BackoffLimit = true, 0 }), "a", "+"},
-		"successPolicy with some indexes":             {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
-		"successPolicy with a count":                  {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
+		"up to parallelism":                            {basic(), "", "+ +"},
+		"no more than the missing completions":         {basic(), "a:ok b:ok", "+ !a !b"},
+		"a failed pod is replaced":                     {basic(), "a:ok b", "+ !a"},
+		"all completions":                              {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"excess pods are deleted":                      {basic(), "a b c", "~a"},
+		"success of any pod":                           {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
+		"success of any pod, all terminated":           {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
+		"a failure is retried":                         {basic(), "a:x b", "+ !a"},
+		"too many failures":                            {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
+		"a terminating pod counts as failed":           {basic(), "a:- b", "+ !a"},
+		"podReplacementPolicy Failed":                  {basic(replaceOnlyFailed), "a:- b", ""},
+		"suspended":                                    {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
+		"terminating Job: all pods are released":       {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
+		"each index once":                              {basic(indexed), "a/1", "+0"},
+		"a succeeded index is complete":                {basic(indexed), "a/0:ok b/2", "+1 !a"},
+		"all indexes succeeded":                        {basic(indexed), "a/0:ok b/1:ok c/2:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"duplicate index":                              {basic(indexed), "a/0 b/0:!", "~b"},
+		"index outside of completions":                 {basic(indexed), "a/7 b/1", "~a"},
+		"a failed index is retried":                    {basic(perIndex), "a/0:x b/1", "+0/1"},
+		"a failed pod is released once it is replaced": {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
+		"an index fails":                               {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
+		"all indexes finished, some failed":            {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
+		"too many indexes failed":                      {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
+		"an already counted pod is not counted again":  {basic(), "a:ok,untracked b", "+"},
+		"no container restarts with backoffLimit 0":    {basic(countRestarts, func(j *Job) { j.BackoffLimit = 0 }), "a", "+"},
+		"a container restart with backoffLimit 0":      {basic(countRestarts, func(j *Job) { j.BackoffLimit = 0 }), "a:r1", "-a FailureTarget/BackoffLimitExceeded"},
+		"few container restarts":                       {basic(countRestarts), "a:r1 b", ""},
+		"too many container restarts in all pods":      {basic(countRestarts), "a:r1 b:r1", "-a -b FailureTarget/BackoffLimitExceeded"},
+		"restarts of a terminated pod":                 {basic(countRestarts), "a:ok,r2 b:r1", "+ !a"},
+		"container restarts that do not count":         {basic(), "a:r5 b", ""},
+		"successPolicy with some indexes":              {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
+		"successPolicy with a count":                   {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
 	} {
 		pods := jobPods(tc.pods)
 		if got := tc.job.Plan(noon, pods).format(pods); got != tc.want {
@@ -171,9 +179,9 @@ func TestPodFailurePolicy(t *testing.T) {
 
 func TestFailedPodsAreReplacedAfterBackoff(t *testing.T) {
 	for name, tc := range map[string]struct {
-		job   *Job
-		pods  string
-		pause time.Duration
+		job     *Job
+		pods    string
+		backoff time.Duration
 	}{
 		"the first":           {basic(), "a:x,now", 10 * time.Second},
 		"the second":          {basic(), "a:x b:x,now", 20 * time.Second},
@@ -183,11 +191,11 @@ func TestFailedPodsAreReplacedAfterBackoff(t *testing.T) {
 	} {
 		pods := jobPods(tc.pods)
 		plan := tc.job.Plan(noon, pods)
-		if got := plan.Wake.Sub(noon); len(plan.Create) > 0 || got != tc.pause {
-			t.Errorf("%s: created %v, wake after %v; want none, %v", name, plan.Create, got, tc.pause)
+		if got := plan.Wake.Sub(noon); len(plan.Create) > 0 || got != tc.backoff {
+			t.Errorf("%s: created %v, wake after %v; want none, %v", name, plan.Create, got, tc.backoff)
 		}
-		if plan = tc.job.Plan(noon.Add(tc.pause), pods); len(plan.Create) == 0 {
-			t.Errorf("%s: no pod is created after the backoff", name)
+		if plan = tc.job.Plan(noon.Add(tc.backoff), pods); len(plan.Create) == 0 {
+			t.Errorf("%s: no pod is created after the backoff, want at least one", name)
 		}
 	}
 }

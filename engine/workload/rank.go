@@ -14,8 +14,8 @@ import (
 // same workload by node, or nil.
 //
 // The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node,
-// ready for a shorter time, more restarts, younger. Times are compared by the power of two of their age in
-// seconds; the UID breaks ties.
+// ready for a shorter time, more restarts of containers, more restarts of sidecars, younger. Times are compared
+// by the power of two of their age in seconds; the UID breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	indices := make([]int, len(pods))
 	for i := range indices {
@@ -49,7 +49,8 @@ func compareReadySince(now time.Time, a, b *Pod) int {
 	return compareAge(now, a.ReadySince, b.ReadySince, a.UID, b.UID)
 }
 
-// compareAge orders the later time first, and an unknown time before all others.
+// compareAge orders the later time first, and an unknown time before all others. Different times of equal
+// magnitude are ordered by UID.
 func compareAge(now, a, b time.Time, aUID, bUID string) int {
 	if a.Equal(b) {
 		return 0

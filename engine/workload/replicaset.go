@@ -32,7 +32,7 @@ type ReplicaSetStatus struct {
 	Conditions                                            Conditions
 }
 
-// ReplicaSetPlan is what to do now.
+// ReplicaSetPlan holds the changes to make now.
 type ReplicaSetPlan struct {
 	// Create is the number of pods to create. During a backoff it is 0 and Delayed is that number.
 	Create, Delayed int32

@@ -81,7 +81,11 @@ func TestReplicaSetPlan(t *testing.T) {
 				t.Errorf("status %+v, want %s", s, tc.ready)
 			}
 			if p.Wake.IsZero() != tc.noWake || !tc.noWake && !p.Wake.Equal(at(tc.wake)) {
-				t.Errorf("wake time %v, want %v after the start, none %t", p.Wake, tc.wake, tc.noWake)
+				want := at(tc.wake)
+				if tc.noWake {
+					want = time.Time{}
+				}
+				t.Errorf("wake time %v, want %v", p.Wake, want)
 			}
 		})
 	}
@@ -108,7 +112,8 @@ func TestWithKeepsTransitionTime(t *testing.T) {
 	}
 }
 
-// A terminating pod is replaced if its expected replacement is missing, or once it is deleted.
+// TestExpectedReplacementIsNotCreatedAgain checks that a terminating pod is replaced if its
+// expected replacement is missing, or once it is deleted.
 func TestExpectedReplacementIsNotCreatedAgain(t *testing.T) {
 	const surged, reset = 7, 8 // generations
 	replaced := func(p *Pod) { p.Deleting, p.ExpectedReplacement, p.ReplacementGeneration = true, "c", surged }

@@ -63,7 +63,7 @@ type StatefulStatus struct {
 	Observed                         int64 // observedGeneration
 }
 
-// StatefulPlan is what to do now, in this order.
+// StatefulPlan holds the changes to make now, in this order.
 type StatefulPlan struct {
 	Create []StatefulCreate
 	Delete []StatefulDelete
@@ -76,9 +76,10 @@ type StatefulPlan struct {
 
 // Plan plans a StatefulSet. pods can be in any order.
 //
-// With Ordered it does one thing at a time: it waits for the lowest ordinal that is missing, finished or
-// unavailable; then deletes the highest excess ordinal; then the highest pod of an old revision. Otherwise it
-// creates and deletes all at once, but replaces old pods only within MaxUnavailable.
+// With Ordered, a plan adds or removes one replica at a time. It first creates or replaces the lowest ordinal that is
+// missing or finished, and waits until it is available. Then it deletes the excess pod with the highest
+// ordinal. Without Ordered, a plan creates and deletes all these pods at once. In both cases it then deletes
+// pods of old revisions, the highest ordinal first, within MaxUnavailable.
 func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, s.planSize(pods))}
 	for i := range p.slots {
@@ -117,8 +118,8 @@ type statefulPlanner struct {
 	plan      StatefulPlan
 }
 
-// assignOrdinals assigns pods to slots. Of two pods with one ordinal the older stays; the other one
-// must have been adopted.
+// assignOrdinals assigns pods to slots. Two pods can have the same ordinal if one of them was adopted;
+// the older one stays.
 func (p *statefulPlanner) assignOrdinals() {
 	for i := range p.pods {
 		n := p.pods[i].Ordinal - p.set.Start
@@ -145,7 +146,7 @@ func (p *statefulPlanner) assignOrdinals() {
 }
 
 // countStatus computes the status. The update revision becomes the current one when every replica
-// has it and is ready.
+// has it and is ready, except with OnDelete.
 func (p *statefulPlanner) countStatus() {
 	st, set := &p.plan.Status, p.set
 	*st = StatefulStatus{Current: set.Current, Update: set.Update, Observed: set.Generation}

@@ -9,17 +9,15 @@ import (
 // continue: with Ordered, only if every replica is healthy.
 func (p *statefulPlanner) ensureReplicas() bool {
 	for n, i := range p.slots {
-		healthy := true
+		healthy := false
 		switch {
 		case i < 0:
 			p.plan.Create = append(p.plan.Create, StatefulCreate{p.set.Start + int32(n), p.revision(n)})
 			if len(p.plan.Create) == Burst {
 				return false // the next plan creates the others
 			}
-			healthy = false
 		case p.pods[i].Finished():
-			p.deleteEnded(i)
-			healthy = false
+			p.deleteFinished(i)
 		default:
 			healthy = p.healthy(i)
 		}
@@ -30,9 +28,9 @@ func (p *statefulPlanner) ensureReplicas() bool {
 	return true
 }
 
-// deleteEnded deletes a finished pod so that it can be replaced; a failed pod only after its
-// backoff.
-func (p *statefulPlanner) deleteEnded(i int) {
+// deleteFinished deletes a finished pod so that it can be replaced. A failed pod is deleted only after
+// its backoff.
+func (p *statefulPlanner) deleteFinished(i int) {
 	switch pod := &p.pods[i]; {
 	case pod.Deleting:
 	case pod.Phase == model.Succeeded:

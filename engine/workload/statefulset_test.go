@@ -58,34 +58,34 @@ func TestStatefulSetSteps(t *testing.T) {
 		pods, want string
 	}{
 		"ordinal 0 first": {ordered, "", "+0/v2"},
-		"next ordinal when the previous one is ready":           {ordered, "0/v2", "+1/v2"},
-		"waits until the previous pod is ready":                 {ordered, "0/v2:!", ""},
-		"a missing ordinal is created first":                    {ordered, "0/v2 2/v2", "+1/v2"},
-		"ready is not enough with minReadySeconds":              {changed(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
-		"parallel: all at once":                                 {parallel, "1/v2:!", "+0/v2 +2/v2"},
-		"ordinals.start":                                        {changed(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
-		"ordinals.start increased":                              {changed(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
-		"failed pod is recreated":                               {ordered, "0/v2 1/v2:x 2/v2", "-1/0"},
-		"succeeded pod is recreated":                            {ordered, "0/v2 1/v2:ok 2/v2", "-1/1"},
-		"waits for a terminating pod":                           {ordered, "0/v2 1/v2:- 2/v2", ""},
-		"scale-down: highest ordinal first":                     {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2", "-4/2"},
-		"scale-down: one at a time":                             {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2:-", ""},
-		"scale-down waits for an unready lower ordinal":         {ordered, "0/v2 1/v2:! 2/v2 3/v2", ""},
-		"unready surplus pod is deleted":                        {ordered, "0/v2 1/v2 2/v2 3/v2:!", "-3/2"},
-		"an unready lower ordinal blocks":                       {ordered, "0/v2 1/v2 2/v2 3/v2:! 4/v2:!", ""},
-		"parallel: all surplus pods are deleted":                {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
-		"update: highest ordinal first":                         {ordered, "0/v1 1/v1 2/v1", "-2/3"},
-		"update: then the next ordinal":                         {ordered, "0/v1 1/v1 2/v2", "-1/3"},
-		"update: next one when ready":                           {ordered, "0/v1 1/v1 2/v2:!", ""},
-		"two at a time":                                         {changed(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
-		"parallel: update one at a time":                        {parallel, "0/v1 1/v1 2/v2:!", ""},
-		"parallel: unready old pod first":                       {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
-		"not below the partition":                               {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
-		"missing pod below the partition gets the old revision": {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
-		"OnDelete": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
-		"OnDelete: recreated with the new revision": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
-		"terminating StatefulSet":                   {changed(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
-		"duplicate ordinal":                         {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
+		"next ordinal when the previous one is ready":                     {ordered, "0/v2", "+1/v2"},
+		"the next ordinal waits until the previous pod is ready":          {ordered, "0/v2:!", ""},
+		"a missing ordinal is created first":                              {ordered, "0/v2 2/v2", "+1/v2"},
+		"ready is not enough with minReadySeconds":                        {changed(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
+		"parallel: all at once":                                           {parallel, "1/v2:!", "+0/v2 +2/v2"},
+		"ordinals.start":                                                  {changed(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
+		"ordinals.start increased":                                        {changed(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
+		"failed pod is recreated":                                         {ordered, "0/v2 1/v2:x 2/v2", "-1/0"},
+		"succeeded pod is recreated":                                      {ordered, "0/v2 1/v2:ok 2/v2", "-1/1"},
+		"waits for a terminating pod":                                     {ordered, "0/v2 1/v2:- 2/v2", ""},
+		"scale-down: highest ordinal first":                               {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2", "-4/2"},
+		"scale-down: one at a time":                                       {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2:-", ""},
+		"scale-down waits for an unready lower ordinal":                   {ordered, "0/v2 1/v2:! 2/v2 3/v2", ""},
+		"scale-down: unready excess pod is deleted":                       {ordered, "0/v2 1/v2 2/v2 3/v2:!", "-3/2"},
+		"scale-down waits for an unready excess pod with a lower ordinal": {ordered, "0/v2 1/v2 2/v2 3/v2:! 4/v2:!", ""},
+		"parallel: all excess pods are deleted":                           {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
+		"update: highest ordinal first":                                   {ordered, "0/v1 1/v1 2/v1", "-2/3"},
+		"update: then the next ordinal":                                   {ordered, "0/v1 1/v1 2/v2", "-1/3"},
+		"update waits until the new pod is ready":                         {ordered, "0/v1 1/v1 2/v2:!", ""},
+		"update: two at a time with maxUnavailable 2":                     {changed(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
+		"parallel: update waits until the new pod is ready":               {parallel, "0/v1 1/v1 2/v2:!", ""},
+		"parallel: unready old pod first":                                 {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
+		"update: not below the partition":                                 {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
+		"missing pod below the partition gets the old revision":           {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
+		"OnDelete: old pods stay":                                         {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
+		"OnDelete: recreated with the new revision":                       {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
+		"terminating StatefulSet":                                         {changed(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
+		"duplicate ordinal":                                               {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
 	} {
 		tc.set.Current, tc.set.Update = "v1", "v2"
 		pods := statefulPods(tc.pods)
@@ -95,7 +95,8 @@ func TestStatefulSetSteps(t *testing.T) {
 	}
 }
 
-// The cost of a plan depends on the existing pods, not on replicas.
+// TestHugeStatefulSetIsPlannedInSteps checks that the cost of a plan depends on the existing pods,
+// not on replicas.
 func TestHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := StatefulSet{Replicas: math.MaxInt32, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
@@ -106,7 +107,7 @@ func TestHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 			want = 1
 		}
 		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.ScaledDown) != 0 || plan.Status.Replicas != 3 {
-			t.Errorf("ordered %v: %d creations from %+v on, deletions %+v, status %+v; want %d from ordinal 3, none", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status, want)
+			t.Errorf("ordered %v: %d creations from %+v on, deletions %+v, status %+v; want %d from ordinal 3, no deletions", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status, want)
 		}
 	}
 }
@@ -132,7 +133,8 @@ func TestStatefulSetStatus(t *testing.T) {
 	}
 }
 
-// Every mixture of pods ends with three new ones. With Ordered each plan has at most one action.
+// TestStatefulSetRolloutCompletes checks that a set with old, missing, failed and excess pods ends with
+// three new ones. With Ordered each plan has at most one action.
 func TestStatefulSetRolloutCompletes(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		set := StatefulSet{Replicas: 3, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}

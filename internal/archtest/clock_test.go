@@ -38,8 +38,8 @@ var wallClock = []string{"time.Now", "time.Since", "time.Until", "time.After", "
 // optionalClock lists the files that fall back to the wall clock if the caller sets none.
 var optionalClock = []string{"controllers/scheduler/run.go", "controllers/descheduler/run.go", "controllers/descheduler/oneshot.go", "drain/run.go"}
 
-// pureRandom are the functions of rand packages that do not return random values.
-var pureRandom = []string{"rand.SafeEncodeString"}
+// deterministicRand lists the functions of rand packages that do not return random values.
+var deterministicRand = []string{"rand.SafeEncodeString"}
 
 // TestControllersUseTheInjectedClock checks that no controller reads the wall clock or a random source.
 func TestControllersUseTheInjectedClock(t *testing.T) {
@@ -56,7 +56,7 @@ func TestControllersUseTheInjectedClock(t *testing.T) {
 			}
 			name := x.Name + "." + sel.Sel.Name
 			readsClock := slices.Contains(wallClock, name) && !(name == "clock.RealClock" && slices.Contains(optionalClock, f.pkg+"/"+f.name))
-			isRandom := x.Name == "rand" && !slices.Contains(pureRandom, name)
+			isRandom := x.Name == "rand" && !slices.Contains(deterministicRand, name)
 			switch {
 			case !readsClock && !isRandom:
 			case clockReaders[f.pkg] != "":
@@ -67,10 +67,10 @@ func TestControllersUseTheInjectedClock(t *testing.T) {
 			return true
 		})
 	}
-	checkUsed(t, clockReaders, used, "reads the wall clock")
+	checkUsed(t, clockReaders, used, "reads the wall clock or random numbers")
 }
 
-// TestControllersStartNoGoroutines checks that only runners start goroutines.
+// TestControllersStartNoGoroutines checks that only the packages of goroutineStarters start goroutines.
 func TestControllersStartNoGoroutines(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range controllerFiles(t) {
@@ -78,7 +78,7 @@ func TestControllersStartNoGoroutines(t *testing.T) {
 			construct := ""
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				construct = "go"
+				construct = "a go statement"
 			case *ast.CallExpr:
 				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Go" || strings.HasPrefix(callee(n), "wait.Until") {
 					construct = "a call of " + callee(n)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOnlyConversionNamesDisruptionTarget checks that only internal/conversion names the condition DisruptionTarget. All other
-// code builds and reads it with the functions of that package.
+// TestOnlyConversionNamesDisruptionTarget checks that only internal/conversion names the condition DisruptionTarget.
+// All other code builds and reads it with the functions of that package.
 func TestOnlyConversionNamesDisruptionTarget(t *testing.T) {
 	found := false
 	for _, f := range parseModule(t) {

@@ -39,7 +39,7 @@ func TestEngineImports(t *testing.T) {
 	for _, f := range engineFiles(t) {
 		for _, imp := range f.imports() {
 			if !pureImports[imp] && !strings.HasPrefix(imp, Module+"/engine/") {
-				t.Errorf("%s/%s imports %s: the engine does no I/O, holds no lock and imports no Kubernetes", f.pkg, f.name, imp)
+				t.Errorf("%s/%s imports %s: the engine does no I/O, holds no lock and imports no Kubernetes package", f.pkg, f.name, imp)
 			}
 		}
 	}
@@ -72,11 +72,10 @@ func callee(c *ast.CallExpr) string {
 	return ""
 }
 
-// TestEngineHasNoGlobalState allows a package variable only as a table that is never
-// assigned to.
+// TestEngineHasNoGlobalState checks that the engine never assigns to a package variable.
 func TestEngineHasNoGlobalState(t *testing.T) {
 	globals := map[string]map[string]bool{}
-	tables := map[*ast.ValueSpec]bool{}
+	declarations := map[*ast.ValueSpec]bool{}
 	for _, f := range engineFiles(t) {
 		if globals[f.pkg] == nil {
 			globals[f.pkg] = map[string]bool{}
@@ -87,7 +86,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 				continue
 			}
 			for _, s := range g.Specs {
-				tables[s.(*ast.ValueSpec)] = true
+				declarations[s.(*ast.ValueSpec)] = true
 				for _, n := range s.(*ast.ValueSpec).Names {
 					globals[f.pkg][n.Name] = true
 				}
@@ -95,8 +94,8 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 		}
 	}
 	// A name with an object is a local variable that shadows the package variable,
-	// unless it is the object of the table.
-	global := func(f *file, n *ast.Ident) bool {
+	// unless the object is the package variable.
+	isGlobal := func(f *file, n *ast.Ident) bool {
 		if n == nil || !globals[f.pkg][n.Name] {
 			return false
 		}
@@ -104,7 +103,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 			return true
 		}
 		spec, ok := n.Obj.Decl.(*ast.ValueSpec)
-		return ok && tables[spec]
+		return ok && declarations[spec]
 	}
 	for _, f := range engineFiles(t) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -113,7 +112,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 				return true
 			}
 			for _, l := range assignment.Lhs {
-				if name := rootIdent(l); global(f, name) {
+				if name := rootIdent(l); isGlobal(f, name) {
 					t.Errorf("%s: package variable %s changes", f.position(assignment.Pos()), name.Name)
 				}
 			}
@@ -122,7 +121,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 	}
 }
 
-// rootIdent returns the identifier at the start of the left side of an assignment.
+// rootIdent returns the identifier at the start of the left side of an assignment, or nil.
 func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {

@@ -31,8 +31,9 @@ func Allowed(b *policyv1.PodDisruptionBudget) int32 {
 }
 
 // Plan returns the debit of a decision from a budget, and the number of disruptions that the budget must allow for it.
-// The debit omits pods that have an entry: they were debited earlier. Also a decision that overrules the budget takes
-// what the budget still allows, so that the budget refuses other actors. victims contains the pods of the decision.
+// The debit omits pods that have an entry: they were debited earlier. A decision that overrules the budget also takes
+// the disruptions that the budget still allows, so that the budget refuses other actors. The victims are the pods of
+// the decision.
 func Plan(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod) (debit Debit, required int) {
 	granted := withoutEntry(b, d.Granted, victims)
 	names := slices.Concat(granted, withoutEntry(b, d.Overruled, victims))
@@ -54,8 +55,8 @@ func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*mo
 // IsEmpty reports whether the debit changes nothing.
 func (d Debit) IsEmpty() bool { return len(d.Granted)+len(d.Overruled) == 0 }
 
-// Apply adds the debit to a budget's status and returns the entry of each pod's displacement record. It replaces the
-// map and the slice of the status and does not change their old values.
+// Apply adds the debit to a budget's status and returns, by pod name, the entries for the displacement records. It
+// replaces disruptedPods and the conditions, and does not change their old values.
 func (d Debit) Apply(b *policyv1.PodDisruptionBudget, now time.Time) map[string]displacement.Entry {
 	s := &b.Status
 	before := s.DisruptionsAllowed
@@ -78,8 +79,8 @@ func (d Debit) Apply(b *policyv1.PodDisruptionBudget, now time.Time) map[string]
 }
 
 // Refund removes the debit from a budget's status and reports whether the status changed. It does not refund an entry
-// that the disruption controller has removed, because the controller has counted again, nor any while the controller
-// cannot compute the status.
+// that the disruption controller has removed, because the controller has recomputed the status. While the controller
+// cannot compute the status, Refund only removes entries.
 func (d Debit) Refund(b *policyv1.PodDisruptionBudget, now time.Time) bool {
 	s := &b.Status
 	entries := maps.Clone(s.DisruptedPods)
@@ -109,7 +110,8 @@ func syncFailed(s *policyv1.PodDisruptionBudgetStatus) bool {
 	return c != nil && c.Reason == policyv1.SyncFailedReason
 }
 
-// setCondition sets the DisruptionAllowed condition from disruptionsAllowed, as the eviction API does. It clears the message.
+// setCondition sets the DisruptionAllowed condition from disruptionsAllowed, as the eviction API does. It clears the
+// message.
 func setCondition(s *policyv1.PodDisruptionBudgetStatus, now time.Time) {
 	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
 		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: metav1.NewTime(now)}

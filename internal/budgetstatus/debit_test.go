@@ -46,27 +46,28 @@ func TestPlan(t *testing.T) {
 		granted, overruled []string
 		required           int
 	}{
-		"allowed":                         {2, 2, decision.Debit{Granted: []string{"a", "c"}}, victims("a", "c"), []string{"a", "c"}, nil, 2},
-		"more than allowed":               {1, 2, decision.Debit{Granted: []string{"a", "c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 2},
-		"overruled takes what is left":    {1, 2, decision.Debit{Overruled: []string{"a", "c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 0},
-		"negative":                        {-1, 2, decision.Debit{Overruled: []string{"a"}}, victims("a"), nil, []string{"a"}, 0},
-		"status of an older generation":   {2, 3, decision.Debit{Granted: []string{"a"}}, victims("a"), nil, []string{"a"}, 1},
-		"pod with an entry":               {2, 2, decision.Debit{Granted: []string{"d", "a"}}, victims("a", "d"), []string{"a"}, nil, 1},
-		"entry of an earlier pod":         {2, 2, decision.Debit{Granted: []string{"d"}}, recreated, []string{"d"}, nil, 1},
-		"every pod was debited earlier":   {2, 2, decision.Debit{Granted: []string{"d"}}, victims("d"), nil, nil, 0},
-		"granted before overruled pods":   {1, 2, decision.Debit{Granted: []string{"a"}, Overruled: []string{"c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 1},
-		"entry of an overruled pod stays": {1, 2, decision.Debit{Overruled: []string{"d"}}, victims("d"), nil, nil, 0},
+		"allowed":                       {2, 2, decision.Debit{Granted: []string{"a", "c"}}, victims("a", "c"), []string{"a", "c"}, nil, 2},
+		"more than allowed":             {1, 2, decision.Debit{Granted: []string{"a", "c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 2},
+		"overruled pods, one allowed":   {1, 2, decision.Debit{Overruled: []string{"a", "c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 0},
+		"negative allowed disruptions":  {-1, 2, decision.Debit{Overruled: []string{"a"}}, victims("a"), nil, []string{"a"}, 0},
+		"status of an older generation": {2, 3, decision.Debit{Granted: []string{"a"}}, victims("a"), nil, []string{"a"}, 1},
+		"pod with an entry":             {2, 2, decision.Debit{Granted: []string{"d", "a"}}, victims("a", "d"), []string{"a"}, nil, 1},
+		"entry of an earlier pod":       {2, 2, decision.Debit{Granted: []string{"d"}}, recreated, []string{"d"}, nil, 1},
+		"every pod was debited earlier": {2, 2, decision.Debit{Granted: []string{"d"}}, victims("d"), nil, nil, 0},
+		"granted before overruled pods": {1, 2, decision.Debit{Granted: []string{"a"}, Overruled: []string{"c"}}, victims("a", "c"), []string{"a"}, []string{"c"}, 1},
+		"overruled pod with an entry":   {1, 2, decision.Debit{Overruled: []string{"d"}}, victims("d"), nil, nil, 0},
 	} {
 		b := newBudget(tc.allowed)
 		b.Generation = tc.generation
 		got, required := budgetstatus.Plan(b, tc.decision, tc.victims)
 		if !slices.Equal(got.Granted, tc.granted) || !slices.Equal(got.Overruled, tc.overruled) || required != tc.required || got.IsEmpty() != (len(tc.granted)+len(tc.overruled) == 0) {
-			t.Errorf("%s: debit %+v requires %d, want granted %v, overruled %v, required %d", name, got, required, tc.granted, tc.overruled, tc.required)
+			t.Errorf("%s: got debit %+v, required %d; want granted %v, overruled %v, required %d", name, got, required, tc.granted, tc.overruled, tc.required)
 		}
 	}
 }
 
-// TestApplyAndRefund checks that a refund restores the status, except for entries that the disruption controller removed.
+// TestApplyAndRefund checks that a refund restores the status, except for entries that the disruption controller
+// removed.
 func TestApplyAndRefund(t *testing.T) {
 	b := newBudget(2)
 	before := b.DeepCopy()
@@ -75,18 +76,18 @@ func TestApplyAndRefund(t *testing.T) {
 	entries := debit.Apply(b, start.Add(time.Minute))
 	want := map[string]displacement.Entry{"a": {Budget: "b", Before: 2}, "c": {Budget: "b", Before: 2}, "e": {Budget: "b", Before: 2, Overruled: true}}
 	if !maps.Equal(entries, want) {
-		t.Errorf("entries %v, want %v", entries, want)
+		t.Errorf("got entries %v, want %v", entries, want)
 	}
 	if len(old) != 1 {
-		t.Errorf("the old map changed: %v", old)
+		t.Errorf("got the old map %v after the debit, want it unchanged", old)
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 4 || meta.IsStatusConditionTrue(b.Status.Conditions, policyv1.DisruptionAllowedCondition) {
-		t.Errorf("status after the debit: %+v", b.Status)
+		t.Errorf("got status %+v after the debit, want 0 allowed disruptions, 4 entries and a false condition", b.Status)
 	}
-	delete(b.Status.DisruptedPods, "c") // the disruption controller has counted again
+	delete(b.Status.DisruptedPods, "c") // as the disruption controller does
 	if !debit.Refund(b, start.Add(2*time.Minute)) || b.Status.DisruptionsAllowed != 1 || len(b.Status.DisruptedPods) != len(before.Status.DisruptedPods) ||
 		!meta.IsStatusConditionTrue(b.Status.Conditions, policyv1.DisruptionAllowedCondition) {
-		t.Errorf("status after the refund: %+v", b.Status)
+		t.Errorf("got status %+v after the refund, want 1 allowed disruption, the first entry and a true condition", b.Status)
 	}
 	if debit.Refund(b, start.Add(3*time.Minute)) {
 		t.Error("a second refund changed the status")

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 )
 
-// FromResult converts a computed status to its API form. old is the previous status; its condition keeps
-// the transition time if unchanged.
+// FromResult converts a computed status to its API form. old is the previous status. The new condition keeps the
+// transition time of the old one unless its status changes.
 func FromResult(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now time.Time) policyv1.PodDisruptionBudgetStatus {
 	s := *old.DeepCopy()
 	s.ObservedGeneration = c.ObservedGeneration

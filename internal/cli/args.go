@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ExactlyOneArg requires one argument.
+// ExactlyOneArg requires exactly one argument. The error names the kind of argument and shows an example.
 func ExactlyOneArg(command, argument, example string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -17,7 +17,7 @@ func ExactlyOneArg(command, argument, example string) cobra.PositionalArgs {
 	}
 }
 
-// AtLeastOneArg requires one or more arguments.
+// AtLeastOneArg requires one or more arguments. The error names the kind of argument and shows an example.
 func AtLeastOneArg(command, argument, example string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -27,7 +27,7 @@ func AtLeastOneArg(command, argument, example string) cobra.PositionalArgs {
 	}
 }
 
-// OnePodArg requires one NAMESPACE/NAME, or NAME.
+// OnePodArg requires exactly one pod, as NAMESPACE/NAME or NAME.
 func OnePodArg(command string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := ExactlyOneArg(command, "pod", "default/web-1")(cmd, args); err != nil {

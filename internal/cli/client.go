@@ -57,36 +57,46 @@ func KubeconfigDir(kubeconfig string) string {
 	if kubeconfig != "" {
 		return filepath.Dir(kubeconfig)
 	}
+	if file := KubeconfigFromEnv(); file != "" {
+		return filepath.Dir(file)
+	}
+	return DefaultDataDir()
+}
+
+// KubeconfigFromEnv returns the file of KUBECONFIG that has the current context, or the first one. It returns "" if the
+// environment names no file.
+func KubeconfigFromEnv() string {
 	if !HasKubeconfigEnv() {
-		return DefaultDataDir()
+		return ""
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if config, err := rules.Load(); err == nil && config.Contexts[config.CurrentContext] != nil {
-		return filepath.Dir(config.Contexts[config.CurrentContext].LocationOfOrigin)
+		return config.Contexts[config.CurrentContext].LocationOfOrigin
 	}
-	return filepath.Dir(rules.GetDefaultFilename())
+	return rules.GetDefaultFilename()
 }
 
 // HasKubeconfigEnv reports whether the environment names a kubeconfig.
 func HasKubeconfigEnv() bool { return os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" }
 
-// KubeconfigPath returns the admin kubeconfig of a data directory.
+// KubeconfigPath returns the path of the admin kubeconfig in a data directory.
 func KubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
 
 // DefaultDataDir returns the default of --data-dir.
 func DefaultDataDir() string { return apiserver.DefaultOptions().DataDir }
 
-// DefaultKubeconfig returns the admin kubeconfig of the default data directory.
+// DefaultKubeconfig returns the path of the admin kubeconfig in the default data directory, or an error if the file
+// does not exist.
 func DefaultKubeconfig() (string, error) {
-	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
+	file := KubeconfigPath(DefaultDataDir())
 	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or set KUBECONFIG or --kubeconfig", apiserver.DefaultOptions().DataDir)
+		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or set KUBECONFIG or --kubeconfig", DefaultDataDir())
 	}
 	return file, nil
 }
 
-// Impersonate returns config with the identity of another user. Components in one process
-// use it to keep the permissions of their roles apart.
+// Impersonate returns a copy of config that acts as another user, with the user agent user. Components in one process
+// use it, so that each has only the permissions of its role.
 func Impersonate(config *rest.Config, user string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}

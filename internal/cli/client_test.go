@@ -27,7 +27,7 @@ func TestClientConfigPrecedence(t *testing.T) {
 	t.Setenv("KUBECONFIG", writeKubeconfig("from-env"))
 	for flag, want := range map[string]string{"": "from-env", writeKubeconfig("from-flag"): "from-flag"} {
 		if config, err := ClientConfig(flag, "test"); err != nil || config.Host != "https://"+want+":6443" {
-			t.Errorf("--kubeconfig %q: got %+v, %v, want host %s", flag, config, err, want)
+			t.Errorf("--kubeconfig %q: got %+v and error %v, want host %s", flag, config, err, want)
 		}
 	}
 }

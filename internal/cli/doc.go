@@ -1,4 +1,3 @@
-// Package cli holds what the subcommands of berth share on the command line:
-// positional arguments, flag errors, exit codes, client configuration, permission
-// checks before a component starts, and progress bars.
+// Package cli contains what the subcommands of berth share: positional arguments, flag
+// errors, exit codes, client configuration, permission checks at startup, and progress bars.
 package cli

@@ -2,7 +2,7 @@ package cli
 
 import "errors"
 
-// Exit codes of berth. `berth kubectl` uses kubectl's own.
+// Exit codes of berth. `berth kubectl` uses those of kubectl.
 const (
 	ExitOK         = 0
 	ExitFailure    = 1
@@ -27,7 +27,6 @@ var ExitCodes = []ExitCodeDoc{
 	{ExitImpossible, "drain", "Some pods can never be moved unless an object changes; the report names the field to change."},
 }
 
-// exitError is an error with an exit code.
 type exitError struct {
 	error
 	code int

@@ -26,7 +26,7 @@ func TestWrapText(t *testing.T) {
 
 func TestFlagUsages(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags.Int("count", 3, "number of things; "+strings.Repeat("many words ", 6)+"follow")
+	flags.Int("count", 3, "number of objects; "+strings.Repeat("many words ", 6)+"follow")
 	flags.StringP("file", "f", "", "a `path`")
 	flags.Duration("a-flag-with-a-name-as-long-as-this", 0, "time between runs")
 	flags.String("secret", "", "not shown")
@@ -35,7 +35,7 @@ func TestFlagUsages(t *testing.T) {
 	}
 	const want = `      --a-flag-with-a-name-as-long-as-this duration
                     time between runs
-      --count int   number of things; many words many words many words many
+      --count int   number of objects; many words many words many words many
                     words many words many words follow (default 3)
   -f, --file path   a path
 `

@@ -84,12 +84,12 @@ func (o *Output) IsText() bool {
 // accepts.
 type Printable struct {
 	Text   func(w io.Writer, wide bool) error
-	Object any      // for json and yaml
-	Kind   string   // of Names
-	Names  []string // NAME or NAMESPACE/NAME, for name
+	Object any      // for the formats json and yaml
+	Kind   string   // kind of the named objects, for the format name
+	Names  []string // NAME or NAMESPACE/NAME, for the format name
 }
 
-// Print writes p in the requested format. If it is called again, YAML documents are separated.
+// Print writes p in the requested format. It separates the YAML documents of several calls.
 func (o *Output) Print(w io.Writer, p Printable) (err error) {
 	if o.IsText() {
 		return p.Text(w, o.format == OutputWide)
@@ -128,7 +128,7 @@ func (o *Output) printNames(w io.Writer, p Printable) error {
 	return nil
 }
 
-// JSONText is a function that returns an object as JSON, for [Printable].
+// JSONText is a function that returns an object as JSON. It can be the Object of a [Printable].
 type JSONText func() ([]byte, error)
 
 func marshal(object any) ([]byte, error) {

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// allFormats are the formats that the tests accept.
+// allFormats lists every output format.
 var allFormats = []string{OutputText, OutputWide, OutputName, OutputJSON, OutputYAML}
 
-// outputCommand returns a command with -o and its value.
+// outputCommand returns a command with the flag -o, and the value of the flag.
 func outputCommand(formats ...string) (*cobra.Command, *Output) {
 	o := &Output{}
 	cmd := &cobra.Command{Use: "list", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
@@ -47,7 +47,7 @@ func TestOutputPrint(t *testing.T) {
 			}
 			var b strings.Builder
 			if err := o.Print(&b, Printable{Text: text, Object: value, Kind: "Pod", Names: []string{"default/web-1", "web-2"}}); err != nil || b.String() != want {
-				t.Errorf("-o %s of %T: %v\n%s\nwant\n%s", output, value, err, b.String(), want)
+				t.Errorf("-o %s of %T: got error %v, output\n%s\nwant\n%s", output, value, err, b.String(), want)
 			}
 		}
 	}
@@ -87,7 +87,9 @@ func TestOutputErrors(t *testing.T) {
 	if err := o.Only("--disk", OutputText, OutputJSON); err != nil {
 		t.Error(err)
 	}
-	_ = o.Set(OutputWide)
+	if err := o.Set(OutputWide); err != nil {
+		t.Fatal(err)
+	}
 	if err := o.Only("--disk", OutputText, OutputJSON); err == nil || err.Error() != `--output "wide": must be text or json with --disk` {
 		t.Errorf("got error %v, want one with the accepted formats", err)
 	}

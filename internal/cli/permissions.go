@@ -19,9 +19,9 @@ import (
 // reviewTimeout bounds the permission checks before a component starts.
 const reviewTimeout = 10 * time.Second
 
-// RequirePermission returns an error if the credential lacks a permission that the component
-// needs. Otherwise the component would log each rejected request. It returns nil if the API
-// server does not respond yet.
+// RequirePermission returns an error, which ends with advice, if the credential lacks a permission that the component
+// needs. Without this check the component would start and log each rejected request. RequirePermission returns nil if
+// the API server does not respond yet.
 func RequirePermission(ctx context.Context, config *rest.Config, attributes authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -41,8 +41,7 @@ func RequirePermission(ctx context.Context, config *rest.Config, attributes auth
 	return fmt.Errorf("user %q is not allowed to %s %s at %s: %s", currentUser(ctx, client), attributes.Verb, resource, config.Host, advice)
 }
 
-// currentUser returns the user name of the credential, or "" if the server does not return
-// it.
+// currentUser returns the user name of the credential, or "" if the server does not return it.
 func currentUser(ctx context.Context, client kubernetes.Interface) string {
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
@@ -71,7 +70,7 @@ func CredentialNode(ctx context.Context, config *rest.Config) string {
 	return name
 }
 
-// certificateNode returns the node that a client certificate belongs to.
+// certificateNode returns the node that the client certificate of config belongs to, or "".
 func certificateNode(config *rest.Config) string {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {
@@ -88,10 +87,9 @@ func certificateNode(config *rest.Config) string {
 	return name
 }
 
-// nodeUserPrefix is the prefix of node user names.
 const nodeUserPrefix = "system:node:"
 
-// AddHint adds a hint to the error of a refused connection.
+// AddHint adds a hint to the error of a refused connection. It returns other errors unchanged.
 func AddHint(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: is the cluster running? `berth up` starts one", err)

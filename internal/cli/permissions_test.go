@@ -29,7 +29,7 @@ func TestCredentialNodeFromCertificate(t *testing.T) {
 		}
 		config := &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
 		if got := CredentialNode(t.Context(), config); got != want {
-			t.Errorf("the credential of %s is for node %q, want %q", user, got, want)
+			t.Errorf("the credential of %s: got node %q, want %q", user, got, want)
 		}
 	}
 }

@@ -25,16 +25,16 @@ func suggestion(names []string) string {
 // maxSuggestions is the maximum number of suggested names with a common prefix.
 const maxSuggestions = 3
 
-// similar returns the shortest candidates that start with name, else those with the
-// fewest typing errors: one, or two in names of more than three letters.
+// similar returns the shortest candidates that start with name. If there is none, it returns those with the fewest
+// typing errors: at most one, or two if name has more than three letters.
 func similar(name string, candidates []string) []string {
 	if name == "" {
 		return nil
 	}
 	var names []string
-	for _, k := range candidates {
-		if strings.HasPrefix(k, name) {
-			names = append(names, k)
+	for _, c := range candidates {
+		if strings.HasPrefix(c, name) {
+			names = append(names, c)
 		}
 	}
 	if len(names) > 0 {
@@ -45,12 +45,12 @@ func similar(name string, candidates []string) []string {
 	if len(name) > 3 {
 		limit = 2
 	}
-	for _, k := range candidates {
-		switch d := distance(name, k); {
+	for _, c := range candidates {
+		switch d := distance(name, c); {
 		case d < limit:
-			limit, names = d, []string{k}
+			limit, names = d, []string{c}
 		case d == limit:
-			names = append(names, k)
+			names = append(names, c)
 		}
 	}
 	return names
@@ -82,8 +82,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// RejectUnknownSubcommands makes the subcommands of root that have subcommands fail with a
-// suggestion if an argument is none of them. For root itself cobra does so.
+// RejectUnknownSubcommands makes each command below root that has subcommands fail with a suggestion if its argument
+// is none of them. Without arguments, such a command prints its help. For root itself cobra does both.
 func RejectUnknownSubcommands(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if !cmd.HasSubCommands() {

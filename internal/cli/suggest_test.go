@@ -15,7 +15,7 @@ func TestDidYouMean(t *testing.T) {
 		"":             "",
 	} {
 		if got := DidYouMean(name, candidates); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
+			t.Errorf("DidYouMean(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ var controllerManagerFlags = map[string]string{
 // Hints that several flags share.
 const (
 	noSigning  = "`berth credentials` issues certificates"
-	noAttach   = "there is no attaching of volumes"
+	noAttach   = "volumes are not attached to nodes"
 	noRecycler = "volumes are not recycled; the reclaim policies are Retain and Delete"
 	noWebhooks = "the controllers serve no webhooks"
 )

@@ -27,8 +27,8 @@ const (
 	berthField     = "BerthConfiguration "
 )
 
-// upstreamHint returns what replaces an upstream flag that a command does not have, "" if the
-// flag is unknown.
+// upstreamHint returns an error message about an upstream flag that a command does not have. The message names the
+// replacement. It is "" if the replaced components have no such flag.
 func upstreamHint(command, flag string) string {
 	for _, c := range upstreamComponents[command] {
 		hint, found := c.flags[flag]

@@ -30,13 +30,13 @@ var kubeletFlags = map[string]string{
 
 	"config-dir": "--config may be repeated, but a kind may be given once", "kube-api-burst": "the API server limits requests", "kube-api-qps": "the API server limits requests",
 	"kube-api-content-type": noOption, "event-qps": "events are not limited", "event-burst": "events are not limited", "sync-frequency": "the agent reacts to changes at once",
-	"pod-manifest-path": noStaticPods, "manifest-url": noStaticPods, "manifest-url-header": noStaticPods, "file-check-frequency": noStaticPods, "http-check-frequency": noStaticPods, "runonce": noStaticPods,
+	"manifest-url": noManifestURL, "manifest-url-header": noManifestURL, "file-check-frequency": kubeletField + "fileCheckFrequency", "http-check-frequency": noManifestURL, "runonce": "the agent runs until it is stopped",
 
 	"enable-server": "the agent always serves logs, exec and metrics on --port", "enable-debugging-handlers": "the agent always serves logs, exec and metrics on --port",
 	"read-only-port": "there is no port without authentication", "healthz-port": "health is at /healthz on --port", "healthz-bind-address": "health is at /healthz on --port",
 	"streaming-connection-idle-timeout": noOption, "contention-profiling": noOption, "profiling": noOption,
 	"hairpin-mode": noOption, "make-iptables-util-chains": noOption, "volume-plugin-dir": "volume plugins are not supported",
-	"volume-stats-agg-period": noOption, "enable-controller-attach-detach": "there is no attaching of volumes", "experimental-mounter-path": noOption,
+	"volume-stats-agg-period": noOption, "enable-controller-attach-detach": noAttach, "experimental-mounter-path": noOption,
 	"lock-file": "the agent locks --root-dir", "exit-on-lock-contention": "the agent locks --root-dir", "windows-service": noWindows, "windows-priorityclass": noWindows,
 }
 
@@ -48,6 +48,6 @@ const (
 	noPullLimit            = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
 	noTerminatedContainers = "terminated containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"
 	noCloud                = "there is no cloud provider; label and taint nodes with --node-labels and --register-with-taints"
-	noStaticPods           = "pods come from the API server"
+	noManifestURL          = "static pods come from files: use --pod-manifest-path, or set staticPodPath in a KubeletConfiguration"
 	noWindows              = "nodes run Linux"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// APIVersion and Kind of Berth's own configuration file.
+// APIVersion and Kind of the configuration file of Berth.
 const (
 	APIVersion = "berth.dev/v1alpha1"
 	Kind       = "BerthConfiguration"
@@ -18,10 +18,10 @@ type Berth struct {
 	Kind       string    `json:"kind"`
 	Scheduler  Scheduler `json:"scheduler" doc:"Scheduling options that KubeSchedulerConfiguration does not have."`
 	APIServer  APIServer `json:"apiServer" doc:"The API server."`
-	Nodes      Nodes     `json:"nodes" doc:"Simulated nodes."`
+	Nodes      Nodes     `json:"nodes" doc:"Node agents and simulated nodes."`
 	Budgets    Budgets   `json:"budgets" doc:"Evictions through the API, under disruption budgets."`
 
-	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When silent nodes become Unknown, and how fast nodes get NoExecute taints."`
+	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes without heartbeats become Unknown, and how fast nodes get NoExecute taints."`
 	NodeIPAM      NodeIPAM      `json:"nodeIPAM" doc:"Pod ranges of nodes."`
 	Taints        Taints        `json:"taints" doc:"Taint eviction."`
 	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
@@ -37,7 +37,7 @@ type Scheduler struct {
 	ScoreCacheMemoryMiB int    `json:"scoreCacheMemoryMiB" doc:"Memory of the score caches of all equivalence classes, up to 65536. The least recently used is evicted. 0: 64, or 6 KiB per node if that is more."`
 	AuditEverySeconds   int    `json:"auditEverySeconds" doc:"Interval at which one pending pod is checked for a missed wake-up; 0: never. A missed wake-up is a bug in Berth and is reported by a metric and an event."`
 
-	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition says otherwise; 0: place pods until the taint is set, as kube-scheduler does."`
+	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition contradicts it; 0: place pods until the taint is set, as kube-scheduler does."`
 
 	Preemption Preemption `json:"preemption" doc:"Preemption."`
 }
@@ -61,7 +61,7 @@ type APIServer struct {
 	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/unreachable, 0 to 31536000."`
 }
 
-// Nodes holds the options of simulated nodes.
+// Nodes holds the options of node agents and simulated nodes.
 type Nodes struct {
 	StatusWriters       int `json:"statusWriters" doc:"Maximum concurrent status updates of simulated nodes, 1 to 1000."`
 	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"Interval at which an agent renews its node's Lease, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`

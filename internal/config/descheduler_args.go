@@ -50,7 +50,7 @@ func (r *pluginReader) read(into any) {
 	}
 }
 
-// requireCount returns v and reports an error if it is negative or too large.
+// requireCount returns v and reports an error if it is negative or above maxSeconds.
 func (r *pluginReader) requireCount(field string, v int64) int64 {
 	r.requireAtLeast(r.path+"."+field, v, 0)
 	r.requireAtMost(r.path+"."+field, v, maxSeconds)
@@ -92,7 +92,7 @@ func (r *pluginReader) requireOneOf(field string, list []string, words ...string
 	}
 }
 
-// requireNonEmpty reports empty entries.
+// requireNonEmpty returns list and reports empty entries. what describes a valid entry.
 func (r *pluginReader) requireNonEmpty(field string, list []string, what string) []string {
 	for i, w := range list {
 		if w == "" {

@@ -1,9 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"sigs.k8s.io/yaml"
 )
@@ -11,8 +11,8 @@ import (
 // policyKey is the key of the policy in the ConfigMap of the descheduler's chart.
 const policyKey = "policy.yaml"
 
-// DeschedulerDocument returns the policy in a file: a DeschedulerPolicy, a ConfigMap whose key
-// policy.yaml holds one, also among other objects, or the values of the descheduler's chart.
+// DeschedulerDocument returns the policy in a file. The file contains a DeschedulerPolicy, the values of the
+// descheduler's chart, or a ConfigMap with a policy under the key policy.yaml, also among other objects.
 func DeschedulerDocument(file string) (Document, error) {
 	data, err := readFile(file)
 	if err != nil {
@@ -56,7 +56,7 @@ func DeschedulerDocument(file string) (Document, error) {
 		return Document{}, err
 	}
 	if len(policies) == 0 {
-		policies, numOthers = documents, numOthers*len(documents)
+		policies = documents
 	} else {
 		numOthers = 0 // the other objects of the chart
 	}
@@ -66,15 +66,14 @@ func DeschedulerDocument(file string) (Document, error) {
 	return policies[0], nil
 }
 
-// policyOfValues returns the policy in the values of the chart, which adds its apiVersion and
-// kind.
+// policyOfValues returns the policy in the values of the chart. Like the chart, it adds apiVersion and kind.
 func policyOfValues(file string, policy map[string]json.RawMessage, version string) (Document, error) {
 	if _, hasStrategies := policy["strategies"]; hasStrategies && version == "" {
-		version = DeschedulerV1Alpha1 // of charts before deschedulerPolicyAPIVersion
+		version = DeschedulerV1Alpha1 // the chart is older than deschedulerPolicyAPIVersion
 	}
-	d := Document{File: file + ": deschedulerPolicy", APIVersion: valueOr(version, DeschedulerAPIVersion), Kind: DeschedulerKind}
+	d := Document{File: file + ": deschedulerPolicy", APIVersion: cmp.Or(version, DeschedulerAPIVersion), Kind: DeschedulerKind}
 	fields := map[string]any{"apiVersion": d.APIVersion, "kind": d.Kind}
-	for name, value := range maps.All(policy) {
+	for name, value := range policy {
 		fields[name] = value
 	}
 	var err error

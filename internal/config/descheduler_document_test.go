@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
+// policyText is a policy with a number that a float64 cannot represent.
 const policyText = `apiVersion: "descheduler/v1alpha2"
 kind: "DeschedulerPolicy"
 maxNoOfPodsToEvictPerNode: 9007199254740993

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// evictorName is the plugin that decides which pods may be evicted. Every profile has it.
+// evictorName is the name of the plugin that decides which pods may be evicted. Every profile has it.
 const evictorName = "DefaultEvictor"
 
 // criticalPriority is the priority of system-cluster-critical, the maximum of a priority
@@ -77,9 +77,9 @@ func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.Defa
 	p := &a.PodProtections
 	disabled := r.protectionSet("defaultDisabled", p.DefaultDisabled, defaultProtections, extraProtections, "extraEnabled")
 	enabled := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
-	for _, g := range fields {
-		if g.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
-			r.argErrorf("%s: true: cannot be combined with podProtections; use there %s", g.name, podProtectionFor(g.name))
+	for _, f := range fields {
+		if f.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
+			r.argErrorf("%s: true: cannot be combined with podProtections; use there %s", f.name, podProtectionFor(f.name))
 		}
 	}
 	out.ProtectLocalStorage = !a.EvictLocalStoragePods && !disabled("PodsWithLocalStorage")

@@ -111,7 +111,6 @@ func (r *policyReader) validatePluginSet(path, point string, in policyPluginSet)
 	return names
 }
 
-// enabledStrategies returns the enabled strategies of an extension point.
 func (r *policyReader) enabledStrategies(path, point string, in policyPluginSet, byName map[string]descheduling.Strategy) (out []descheduling.Strategy) {
 	for _, name := range r.validatePluginSet(path, point, in) {
 		s, ok := byName[name]

@@ -38,7 +38,6 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 	return out
 }
 
-// defaultMinPodLifetimeSeconds is the default of minPodLifetimeSeconds.
 const defaultMinPodLifetimeSeconds = 3600
 
 func (r *pluginReader) failedPods() descheduling.Strategy {

@@ -10,7 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// policyReader compiles a policy.
 type policyReader struct {
 	*diagnostics
 	hasMetrics bool // metrics.k8s.io is enabled
@@ -40,8 +39,8 @@ func (r *policyReader) decodePolicy(d Document, o DeschedulerReadOptions) (*poli
 	return nil, fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, problem)
 }
 
-// dropUnknownFields turns errors about unknown fields outside plugin arguments into
-// warnings.
+// dropUnknownFields returns js without unknown fields outside plugin arguments, with a warning for each. It returns
+// js unchanged if the policy has other errors.
 func (r *policyReader) dropUnknownFields(js []byte) []byte {
 	var strict diagnostics
 	var policy policyV1Alpha2
@@ -89,7 +88,6 @@ func (r *policyReader) compileLimit(path string, v *int64) *int {
 	return &n
 }
 
-// checkMetricsProviders validates the metrics providers.
 func (r *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
 	var sources []string
 	for i, p := range in.MetricsProviders {
@@ -125,7 +123,7 @@ func (r *policyReader) finish(file string) error {
 	return errors.Join(out...)
 }
 
-// translatePath replaces a leading v1alpha2 path by the v1alpha1 path it was converted
+// translatePath replaces a leading v1alpha2 path with the v1alpha1 path it was converted
 // from.
 func (r *policyReader) translatePath(s string) string {
 	longest := ""

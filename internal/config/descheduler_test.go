@@ -143,7 +143,7 @@ func TestUpstreamReadOptions(t *testing.T) {
 	options := DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true}
 	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), options)
 	if want := "top-field.yaml: strategies: unknown field, ignored as the Kubernetes descheduler does"; err != nil || len(d.Warnings) == 0 || d.Warnings[0] != want {
-		t.Errorf("error %v, warnings %q, want %q", err, d.Warnings, want)
+		t.Errorf("got error %v and warnings %q, want %q", err, d.Warnings, want)
 	}
 	if _, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/args-unknown.yaml"), options); err == nil {
 		t.Error("an unknown argument returned no error")

@@ -70,8 +70,8 @@ func (r *pluginReader) thresholds(field string, in map[string]float64) (out plug
 	return out
 }
 
-// excludedNamespaces returns the namespaces that are not evicted. include is refused
-// because pods of all namespaces count as usage.
+// excludedNamespaces returns the namespaces whose pods are not evicted. It reports include as an error, because pods of
+// all namespaces count as usage.
 func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
 	if in == nil {
 		return nil
@@ -82,7 +82,7 @@ func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
 	return in.Exclude
 }
 
-// usesMetrics reports whether nodes are classified by actual usage.
+// usesMetrics validates metricsUtilization and reports whether nodes are classified by actual usage.
 func (r *pluginReader) usesMetrics(in *metricsUtilization) bool {
 	if in == nil {
 		return false

@@ -74,7 +74,7 @@ type v1alpha1Converter struct {
 	*policyReader
 	source      *policyV1Alpha1
 	policy      *policyV1Alpha2
-	evictorKeys []string // of the evictors of policy.Profiles
+	evictorKeys []string // encoded evictor arguments of each of policy.Profiles
 }
 
 // convertV1Alpha1 converts a policy to v1alpha2. Strategies with the same evictor share a
@@ -169,10 +169,10 @@ func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1
 		set = &profile.Plugins.Balance
 	}
 	set.Enabled = append(set.Enabled, name)
-	c.warnUnusedParams(name, path, in.Params)
+	c.warnParams(name, path, in.Params)
 }
 
-// rawArgs encodes arguments as in a file; empty if they are the defaults.
+// rawArgs returns arguments as JSON, as a string and as in a file. Both are empty if the arguments are the defaults.
 func rawArgs(args any) (string, runtime.RawExtension) {
 	js, err := json.Marshal(args)
 	if err != nil || string(js) == "{}" { // encoding cannot fail
@@ -181,9 +181,9 @@ func rawArgs(args any) (string, runtime.RawExtension) {
 	return string(js), runtime.RawExtension{Raw: js}
 }
 
-// warnUnusedParams warns about parameters that the strategy does not use, and names
-// the replacements of the others.
-func (c *v1alpha1Converter) warnUnusedParams(name, path string, p *paramsV1Alpha1) {
+// warnParams warns about each parameter that is set. It names the replacement, or reports that the strategy does not
+// use the parameter.
+func (c *v1alpha1Converter) warnParams(name, path string, p *paramsV1Alpha1) {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

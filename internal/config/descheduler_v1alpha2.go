@@ -55,7 +55,6 @@ type policyPluginSet struct {
 	Disabled []string `json:"disabled,omitempty"`
 }
 
-// defaultEvictorArgs are the arguments of DefaultEvictor.
 type defaultEvictorArgs struct {
 	metav1.TypeMeta         `json:",inline"`
 	NodeSelector            string                `json:"nodeSelector,omitempty"`

@@ -6,11 +6,15 @@
 // file, path, value and accepted values. All errors of a file are returned at once. Fields
 // that are accepted but have no effect in Berth produce warnings.
 //
-// Differences from kube-scheduler: contention profiling is off by default, client requests
-// are not limited by default, urlPrefix of an extender must be a URL, and out-of-tree
-// plugins are not supported.
+// Differences from kube-scheduler:
 //
-// Differences from the Kubernetes descheduler: unknown fields outside plugin arguments and
-// duplicate entries are errors (see [DeschedulerReadOptions]), v1alpha1 policies are
-// converted, and Prometheus is not supported.
+//   - Contention profiling is off by default, and client requests are not limited by default.
+//   - The field urlPrefix of an extender must be a URL.
+//   - Out-of-tree plugins are not supported.
+//
+// Differences from the Kubernetes descheduler:
+//
+//   - Unknown fields outside plugin arguments and duplicate entries are errors, see [DeschedulerReadOptions].
+//   - Policies of version v1alpha1 are converted.
+//   - Prometheus is not supported.
 package config

@@ -67,7 +67,7 @@ func parseDocument(file string, doc []byte) (Document, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &typeMeta); err != nil {
 		return Document{}, err
 	}
-	if typeMeta.APIVersion == "" && typeMeta.Kind == DeschedulerKind { // as the Kubernetes descheduler
+	if typeMeta.APIVersion == "" && typeMeta.Kind == DeschedulerKind { // as the Kubernetes descheduler does
 		typeMeta.APIVersion = DeschedulerAPIVersion
 	}
 	if typeMeta.APIVersion == "" || typeMeta.Kind == "" {
@@ -88,7 +88,7 @@ func ReadBerth(d Document) (Berth, error) {
 		return c, fmt.Errorf("%s: %w", d.File, err)
 	}
 	strict, err := kjson.UnmarshalStrict(document, &c)
-	if err != nil { // UnmarshalStrict stops at a wrong type; decode reports the rest, too
+	if err != nil { // UnmarshalStrict stops at a wrong type; decode reports all errors
 		c = Default()
 		var diags diagnostics
 		diags.decode("", document, &c)
@@ -106,12 +106,14 @@ func ReadBerth(d Document) (Berth, error) {
 // Print writes the configuration as YAML with a comment above each option.
 func Print(w io.Writer, c Berth) error {
 	var b strings.Builder
-	printStruct(&b, reflect.ValueOf(c), "")
+	if err := printStruct(&b, reflect.ValueOf(c), ""); err != nil {
+		return err
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func printStruct(b *strings.Builder, v reflect.Value, indent string) {
+func printStruct(b *strings.Builder, v reflect.Value, indent string) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if doc := f.Tag.Get("doc"); doc != "" {
@@ -120,14 +122,20 @@ func printStruct(b *strings.Builder, v reflect.Value, indent string) {
 		fmt.Fprintf(b, "%s%s:", indent, f.Tag.Get("json"))
 		if f.Type.Kind() == reflect.Struct {
 			b.WriteString("\n")
-			printStruct(b, v.Field(i), indent+"  ")
+			if err := printStruct(b, v.Field(i), indent+"  "); err != nil {
+				return err
+			}
 			continue
 		}
-		value, _ := yaml.Marshal(v.Field(i).Interface())
+		value, err := yaml.Marshal(v.Field(i).Interface())
+		if err != nil {
+			return err
+		}
 		if f.Type.Kind() == reflect.Slice && v.Field(i).Len() > 0 {
 			b.WriteString("\n" + indent + "- " + strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(string(value)), "- "), "\n", "\n"+indent) + "\n")
 			continue
 		}
 		b.WriteString(" " + strings.TrimSpace(string(value)) + "\n")
 	}
+	return nil
 }

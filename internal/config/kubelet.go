@@ -50,6 +50,9 @@ type Kubelet struct {
 	NodeLeaseDuration  time.Duration
 	NodeStatusImages   int32 // maximum number of images in the status; negative: all
 
+	StaticPodPath      string        // "": no static pods
+	FileCheckFrequency time.Duration // of StaticPodPath
+
 	ClusterDNS           []string
 	ClusterDomain        string
 	ResolvConf           string
@@ -133,12 +136,12 @@ func ReadKubelet(d Document) (Kubelet, error) {
 // effect Berth always has.
 var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedUnsafeSysctls", "cgroupRoot", "clusterDNS", "clusterDomain", "containerLogMaxFiles",
 	"containerLogMaxSize", "containerRuntimeEndpoint", "cpuCFSQuota", "crashLoopBackOff", "enforceNodeAllocatable", "evictionHard",
-	"evictionMaxPodGracePeriod", "evictionMinimumReclaim", "evictionPressureTransitionPeriod", "evictionSoft", "evictionSoftGracePeriod",
+	"evictionMaxPodGracePeriod", "evictionMinimumReclaim", "evictionPressureTransitionPeriod", "evictionSoft", "evictionSoftGracePeriod", "fileCheckFrequency",
 	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "imageMaximumGCAge", "imageMinimumGCAge", "kernelMemcgNotification", "kubeReserved",
 	"kubeReservedCgroup", "localStorageCapacityIsolation", "maxParallelImagePulls", "maxPods", "mergeDefaultEvictionSettings",
 	"nodeLeaseDurationSeconds", "nodeStatusMaxImages", "nodeStatusReportFrequency", "podPidsLimit", "podsPerCore", "port", "registerNode",
 	"registerWithTaints", "resolvConf", "seccompDefault", "serializeImagePulls", "shutdownGracePeriod", "shutdownGracePeriodByPodPriority",
-	"shutdownGracePeriodCriticalPods", "systemReserved", "systemReservedCgroup"}
+	"shutdownGracePeriodCriticalPods", "staticPodPath", "systemReserved", "systemReservedCgroup"}
 
 // HasKubeletEffect reports whether a field of a KubeletConfiguration has an effect.
 func HasKubeletEffect(field string) bool { return slices.Contains(supportedKubeletFields, field) }

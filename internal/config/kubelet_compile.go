@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,32 +23,24 @@ func DefaultEvictionHard() map[string]string {
 	return map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
 }
 
-// valueOr returns v, or fallback if v is zero.
-func valueOr[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
-// compileKubelet sets defaults and validates the configuration.
+// compileKubelet sets defaults, validates the configuration and converts it.
 func compileKubelet(d *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kubelet {
 	k := Kubelet{
 		KubeReserved: d.parseReserved("kubeReserved", c.KubeReserved), SystemReserved: d.parseReserved("systemReserved", c.SystemReserved),
 		KubeReservedCgroup: c.KubeReservedCgroup, SystemReservedCgroup: c.SystemReservedCgroup,
 		EnforceNodeAllocatable: c.EnforceNodeAllocatable, CgroupRoot: c.CgroupRoot,
-		MaxPods: valueOr(c.MaxPods, 110), PodsPerCore: c.PodsPerCore, PodPidsLimit: derefOr(c.PodPidsLimit, -1), CPUCFSQuota: derefOr(c.CPUCFSQuota, true),
-		Images: ImageCollection{MinimumAge: valueOr(c.ImageMinimumGCAge.Duration, 2*time.Minute), MaximumAge: c.ImageMaximumGCAge.Duration,
+		MaxPods: cmp.Or(c.MaxPods, 110), PodsPerCore: c.PodsPerCore, PodPidsLimit: derefOr(c.PodPidsLimit, -1), CPUCFSQuota: derefOr(c.CPUCFSQuota, true),
+		Images: ImageCollection{MinimumAge: cmp.Or(c.ImageMinimumGCAge.Duration, 2*time.Minute), MaximumAge: c.ImageMaximumGCAge.Duration,
 			HighPercent: derefOr(c.ImageGCHighThresholdPercent, 85), LowPercent: derefOr(c.ImageGCLowThresholdPercent, 80)},
 		Logs:         ContainerLogs{MaxSize: 10 << 20, MaxFiles: derefOr(c.ContainerLogMaxFiles, 5)},
 		RegisterNode: derefOr(c.RegisterNode, true), RegisterWithTaints: c.RegisterWithTaints,
-		NodeStatusReport: valueOr(c.NodeStatusReportFrequency.Duration, 5*time.Minute), NodeStatusImages: derefOr(c.NodeStatusMaxImages, 50),
-		NodeLeaseDuration: time.Duration(valueOr(c.NodeLeaseDurationSeconds, 40)) * time.Second,
-		ClusterDNS:        c.ClusterDNS, ClusterDomain: valueOr(c.ClusterDomain, defaultClusterDomain), ResolvConf: derefOr(c.ResolverConfig, "/etc/resolv.conf"),
+		NodeStatusReport: cmp.Or(c.NodeStatusReportFrequency.Duration, 5*time.Minute), NodeStatusImages: derefOr(c.NodeStatusMaxImages, 50),
+		NodeLeaseDuration: time.Duration(cmp.Or(c.NodeLeaseDurationSeconds, 40)) * time.Second,
+		StaticPodPath:     c.StaticPodPath, FileCheckFrequency: cmp.Or(c.FileCheckFrequency.Duration, 20*time.Second),
+		ClusterDNS: c.ClusterDNS, ClusterDomain: cmp.Or(c.ClusterDomain, defaultClusterDomain), ResolvConf: derefOr(c.ResolverConfig, "/etc/resolv.conf"),
 		AllowedUnsafeSysctls: c.AllowedUnsafeSysctls, SeccompDefault: derefOr(c.SeccompDefault, false),
 		MaxParallelImagePulls: derefOr(c.MaxParallelImagePulls, 0), MaxRestartDelay: 5 * time.Minute,
-		RuntimeEndpoint: c.ContainerRuntimeEndpoint, Address: valueOr(c.Address, "0.0.0.0"), Port: valueOr(c.Port, 10250),
+		RuntimeEndpoint: c.ContainerRuntimeEndpoint, Address: cmp.Or(c.Address, "0.0.0.0"), Port: cmp.Or(c.Port, 10250),
 	}
 	k.SerializeImagePulls = derefOr(c.SerializeImagePulls, k.MaxParallelImagePulls <= 1)
 	if c.EnforceNodeAllocatable == nil {
@@ -65,7 +59,6 @@ func compileKubelet(d *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 // defaultClusterDomain is the cluster domain that kubeadm and other installers configure.
 const defaultClusterDomain = "cluster.local"
 
-// compileEviction compiles the eviction thresholds.
 func (d *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	e := Eviction{Hard: c.EvictionHard, Soft: c.EvictionSoft, SoftGracePeriod: c.EvictionSoftGracePeriod, MinimumReclaim: c.EvictionMinimumReclaim}
 	switch defaults := DefaultEvictionHard(); {
@@ -86,7 +79,7 @@ func (d *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 			d.warnf("evictionHard.%s: has no effect: containerfs has the thresholds of the file system that contains it", name)
 		}
 	}
-	k.Pressure = nodepressure.Config{Thresholds: thresholds, TransitionPeriod: valueOr(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
+	k.Pressure = nodepressure.Config{Thresholds: thresholds, TransitionPeriod: cmp.Or(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
 		MaxPodGrace: int64(c.EvictionMaxPodGracePeriod), LocalStorage: derefOr(c.LocalStorageCapacityIsolation, true)}
 	d.requireNonNegative("evictionPressureTransitionPeriod", k.Pressure.TransitionPeriod)
 }
@@ -123,7 +116,6 @@ func suggestSignal(name string) string {
 	return "; " + suggest(name, names)
 }
 
-// parseReserved parses reserved resources.
 func (d *diagnostics) parseReserved(path string, in map[string]string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	allowed := []string{"cpu", "memory", "ephemeral-storage", "pid"}
@@ -175,7 +167,7 @@ func (d *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 		}
 		s.ByPriority = append(s.ByPriority, ShutdownPriority{p.Priority, time.Duration(p.ShutdownGracePeriodSeconds) * time.Second})
 	}
-	slices.SortFunc(s.ByPriority, func(a, b ShutdownPriority) int { return int(int64(a.Priority) - int64(b.Priority)) })
+	slices.SortFunc(s.ByPriority, func(a, b ShutdownPriority) int { return cmp.Compare(a.Priority, b.Priority) })
 	k.Shutdown = s
 }
 
@@ -203,6 +195,10 @@ func (d *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	if k.Images.LowPercent >= k.Images.HighPercent {
 		d.errorf("imageGCLowThresholdPercent: %d: must be below imageGCHighThresholdPercent, %d", k.Images.LowPercent, k.Images.HighPercent)
 	}
+	if path := k.StaticPodPath; path != "" && !filepath.IsAbs(path) {
+		d.errorf("staticPodPath: %q: must be an absolute path", path)
+	}
+	d.requireNonNegative("fileCheckFrequency", k.FileCheckFrequency)
 	d.requireNonNegative("imageMinimumGCAge", k.Images.MinimumAge)
 	d.requireNonNegative("imageMaximumGCAge", k.Images.MaximumAge)
 	if k.Images.MaximumAge > 0 && k.Images.MaximumAge <= k.Images.MinimumAge {

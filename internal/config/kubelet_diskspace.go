@@ -13,7 +13,9 @@ type diskSpaceFields struct {
 	OutOfDiskTransitionFrequency *metav1.Duration `json:"outOfDiskTransitionFrequency,omitempty"`
 }
 
-// diskSpaceFieldNames are the names of diskSpaceFields.
+// maxDiskSpaceThresholdMB is the maximum of lowDiskSpaceThresholdMB. In bytes it does not overflow an int64.
+const maxDiskSpaceThresholdMB = 1 << 40
+
 var diskSpaceFieldNames = []string{"lowDiskSpaceThresholdMB", "outOfDiskTransitionFrequency"}
 
 // extractDiskSpace decodes diskSpaceFields and returns the file without them.
@@ -47,8 +49,8 @@ func (d *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpa
 // unless the file sets outOfDiskTransitionFrequency.
 func (d *diagnostics) compileDiskSpace(k *Kubelet, c diskSpaceFields) {
 	k.LowDiskSpaceThresholdMB, k.OutOfDiskTransition = c.LowDiskSpaceThresholdMB, k.Pressure.TransitionPeriod
-	if n := c.LowDiskSpaceThresholdMB; n != nil && (*n < 0 || *n > 1<<40) {
-		d.errorf("lowDiskSpaceThresholdMB: %d: must be a number of MiB of 0 or more; 0 keeps no reserve", *n)
+	if n := c.LowDiskSpaceThresholdMB; n != nil && (*n < 0 || *n > maxDiskSpaceThresholdMB) {
+		d.errorf("lowDiskSpaceThresholdMB: %d: must be a number of MiB between 0 and %d; 0 keeps no reserve", *n, int64(maxDiskSpaceThresholdMB))
 	}
 	if period := c.OutOfDiskTransitionFrequency; period != nil {
 		k.OutOfDiskTransition = period.Duration

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	kjson "sigs.k8s.io/json"
 )
@@ -18,9 +19,7 @@ func OverrideKubelet(d *Document, fields map[string]any) (Document, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(out.JSON, &values); err != nil {
 		return out, fmt.Errorf("%s: %w", out.File, err)
 	}
-	for name, value := range fields {
-		values[name] = value
-	}
+	maps.Copy(values, fields)
 	var err error
 	out.JSON, err = json.Marshal(values)
 	return out, err

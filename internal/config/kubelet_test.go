@@ -14,7 +14,7 @@ const kubeletHeader = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletC
 
 func readKubelet(t *testing.T, text string) (Kubelet, error) {
 	t.Helper()
-	return ReadKubelet(berthFile(t, kubeletHeader+text)[0])
+	return ReadKubelet(documentsOf(t, kubeletHeader+text)[0])
 }
 
 func signals(k Kubelet) (out []string) {
@@ -41,17 +41,17 @@ func TestDefaultKubelet(t *testing.T) {
 func TestKubeletThresholdDefaults(t *testing.T) {
 	k, err := readKubelet(t, `evictionHard: {memory.available: 1Gi}`)
 	if err != nil || len(k.Pressure.Thresholds) != 2 {
-		t.Errorf("error %v, thresholds for %v, want 2", err, signals(k))
+		t.Errorf("got error %v and thresholds for %v, want 2 thresholds", err, signals(k))
 	}
 	if !strings.Contains(strings.Join(k.Warnings, "\n"), "the default threshold imagefs.available is disabled") {
 		t.Errorf("got warnings %q, want one for each disabled default", k.Warnings)
 	}
 	k, err = readKubelet(t, "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true")
 	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
-		t.Errorf("merged: error %v, thresholds for %v, warnings %q, want 6 thresholds and no warnings", err, signals(k), k.Warnings)
+		t.Errorf("merged: got error %v, thresholds for %v and warnings %q, want 6 thresholds and no warnings", err, signals(k), k.Warnings)
 	}
 	if v := k.Pressure.Thresholds[0].Value.Quantity; v != nodepressure.Bytes(1<<30) {
-		t.Errorf("merged: memory threshold %v, want 1Gi", v)
+		t.Errorf("merged: got memory threshold %v, want 1Gi", v)
 	}
 }
 
@@ -80,7 +80,7 @@ lowDiskSpaceThresholdMB: 512
 	}
 	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}
 	if !reflect.DeepEqual(k.Shutdown.ByPriority, want) {
-		t.Errorf("shutdown %+v, want %+v", k.Shutdown.ByPriority, want)
+		t.Errorf("got shutdown periods %+v, want %+v", k.Shutdown.ByPriority, want)
 	}
 	if slices.Contains(signals(k), "allocatableMemory.available") {
 		t.Error("got a threshold for allocatable memory, which is not enforced")
@@ -121,7 +121,7 @@ func TestInvalidKubeletFiles(t *testing.T) {
 		"evictionMinimumReclaim: {memory.available: 200%}":                 "must be <= 100%",
 		"evictionPressureTransitionPeriod: -1m":                            "evictionPressureTransitionPeriod: -1m0s: must be 0 or more",
 		"evictionPressureTransitionPeriod: soon":                           `evictionPressureTransitionPeriod: "soon": must be a duration`,
-		"lowDiskSpaceThresholdMB: -1":                                      "lowDiskSpaceThresholdMB: -1: must be a number of MiB of 0 or more",
+		"lowDiskSpaceThresholdMB: -1":                                      "lowDiskSpaceThresholdMB: -1: must be a number of MiB between 0 and 1099511627776",
 		"lowDiskSpaceThresholdMB: much":                                    `lowDiskSpaceThresholdMB: "much": must be a whole number`,
 		"outOfDiskTransitionFrequency: -1s":                                "outOfDiskTransitionFrequency: -1s: must be 0 or more",
 		"evictionhard: {}":                                                 "evictionhard: unknown field; did you mean evictionHard?",
@@ -150,7 +150,7 @@ func TestInvalidKubeletFiles(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			_, err := readKubelet(t, text)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "c.yaml") {
-				t.Errorf("error %v, want %q", err, want)
+				t.Errorf("got error %v, want one with c.yaml and %q", err, want)
 			}
 		})
 	}

@@ -38,6 +38,7 @@ type thresholdError struct {
 	err                  error
 }
 
+// read returns the thresholds, or all invalid entries.
 func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, thresholdErrs []*thresholdError) {
 	hard := parseThresholds("evictionHard", e.Hard, &thresholdErrs)
 	soft := parseThresholds("evictionSoft", e.Soft, &thresholdErrs)
@@ -70,7 +71,7 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	return thresholds, nil
 }
 
-// parseBySignal parses the entries of a field.
+// parseBySignal parses the entries of a field and appends errors to thresholdErrs.
 func parseBySignal[V any](field string, in map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
 	out := map[nodepressure.Signal]V{}
 	for _, name := range sortedKeys(in) {
@@ -113,7 +114,7 @@ func parseThreshold(s nodepressure.Signal, text string) (*nodepressure.Value, er
 			return nil, err
 		case share < 0:
 			return nil, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", s, text)
-		case !(share <= 1):
+		case !(share <= 1): // or NaN
 			return nil, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", s, text)
 		case share == 0:
 			return nil, nil
@@ -130,7 +131,7 @@ func parseThreshold(s nodepressure.Signal, text string) (*nodepressure.Value, er
 	return &nodepressure.Value{Quantity: conversion.PressureQuantity(q)}, nil
 }
 
-// parsePercentage returns the fraction, with upstream's precision of 32 bits.
+// parsePercentage returns a percentage as a fraction, with upstream's precision of 32 bits.
 func parsePercentage(text string) (float32, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
 	if err != nil {
@@ -152,7 +153,7 @@ func parseMinimumReclaim(s nodepressure.Signal, text string) (v nodepressure.Val
 		v.Percentage, err = parsePercentage(text)
 		switch {
 		case err != nil:
-		case !(v.Percentage > 0):
+		case !(v.Percentage > 0): // or NaN
 			err = fmt.Errorf("eviction percentage minimum reclaim %s must be positive: %s", s, text)
 		case v.Percentage > 1:
 			err = fmt.Errorf("eviction percentage minimum reclaim %s must be <= 100%%: %s", s, text)

@@ -22,7 +22,8 @@ func defaultNodeIPAM() NodeIPAM {
 	return NodeIPAM{AllocateNodeCIDRs: true, ClusterCIDR: DefaultClusterCIDR, NodeCIDRMaskSize: 24, ServiceClusterIPRange: "10.96.0.0/16"}
 }
 
-// Options returns the options for engine/nodeipam. start is the first range of the default cluster CIDR.
+// Options returns the options for engine/nodeipam. start is the index of the first range. It applies to the default
+// cluster CIDR only.
 func (c *NodeIPAM) Options(start uint32) (nodeipam.Options, error) {
 	cluster, err := netip.ParsePrefix(c.ClusterCIDR)
 	if err != nil {

@@ -51,7 +51,7 @@ func (n *NodeLifecycle) Options() nodelifecycle.Options {
 	}
 }
 
-// validateLifecycle validates the options of this file.
+// validateLifecycle validates nodeLifecycle, podGC and nodes.leaseRenewalSeconds.
 func (c *Berth) validateLifecycle(requireRange func(path string, v, low, high int)) (errs []error) {
 	n := &c.NodeLifecycle
 	requireRange("nodeLifecycle.gracePeriodSeconds", n.GracePeriodSeconds, 2, 86400)
@@ -71,7 +71,7 @@ func (c *Berth) validateLifecycle(requireRange func(path string, v, low, high in
 		{"nodeLifecycle.evictionRate", n.EvictionRate, 1000}, {"nodeLifecycle.secondaryEvictionRate", n.SecondaryEvictionRate, 1000},
 		{"nodeLifecycle.unhealthyZoneThreshold", n.UnhealthyZoneThreshold, 1},
 	} {
-		if !(f.v >= 0 && f.v <= f.high) {
+		if !(f.v >= 0 && f.v <= f.high) { // or NaN
 			errs = append(errs, fmt.Errorf("%s: %v: must be between 0 and %v", f.path, f.v, f.high))
 		}
 	}

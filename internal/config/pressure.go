@@ -5,7 +5,7 @@ import "github.com/berthproject/berth/engine/nodepressure"
 // Pressure holds node pressure options that KubeletConfiguration does not have. With all
 // of them false, nodes behave like the kubelet.
 type Pressure struct {
-	ConfirmPageCache           bool `json:"confirm" doc:"Whether page cache alone does not trigger an eviction: if only page cache makes memory scarce, a second check must find it in use, by refaults or stalled tasks (kubernetes#43916). false: the working set decides at once, as in the kubelet."`
+	ConfirmPageCache           bool `json:"confirm" doc:"Whether page cache alone does not trigger an eviction: if only page cache causes memory pressure, a second check must find it in use, by refaults or stalled tasks (kubernetes#43916). false: the working set decides at once, as in the kubelet."`
 	Forecast                   bool `json:"forecast" doc:"Whether a pod is evicted before a hard memory threshold is crossed, if at its growth rate memory would run out within 50 ms, the maximum duration of an eviction."`
 	CountTerminating           bool `json:"countTerminating" doc:"Whether memory of pods that are being killed counts as reclaimed, so that no second pod is evicted for it and other signals are still handled. false: nothing is evicted while a victim terminates, for up to 30 s."`
 	RankInodes                 bool `json:"rankInodes" doc:"Whether pods are ranked by inodes alone when inodes run out. false: the bytes of their storage requests are subtracted from the inodes, as in the kubelet."`

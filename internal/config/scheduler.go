@@ -1,12 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -26,14 +26,14 @@ type KubeScheduler struct {
 	// option of BerthConfiguration. Preemption is false if DefaultPreemption is disabled at
 	// postFilter.
 	Profiles []framework.Config
-	// Extenders are in calling order. The resources they manage are in Fit.Ignored of each
+	// Extenders are in calling order. The resources they manage are in Fit.IgnoredResources of each
 	// profile.
 	Extenders                  Extenders
 	LeaderElection             LeaderElection
 	Client                     ClientConnection
 	InitialBackoff, MaxBackoff time.Duration
 	// Profiling serves pprof. ContentionProfiling adds goroutine contention; unlike in
-	// kube-scheduler it is off by default, because it slows everything down.
+	// kube-scheduler it is off by default, because it slows down the whole process.
 	Profiling, ContentionProfiling bool
 	// DelayCacheUntilActive starts informers only on the leader.
 	DelayCacheUntilActive bool
@@ -136,8 +136,7 @@ func compileScheduler(diags *diagnostics, c *schedulerv1.KubeSchedulerConfigurat
 	return k
 }
 
-// addedAffinityArgs keeps the NodeAffinity arguments, which compiled profiles do not
-// contain.
+// addedAffinityArgs returns the NodeAffinity arguments by profile. Compiled profiles do not contain them.
 func addedAffinityArgs(profiles []framework.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
 	out := map[string][]byte{}
 	for i := range in {
@@ -158,17 +157,18 @@ func (d *diagnostics) warnNodeSampling(path string, v *int32) {
 	}
 }
 
-// maxSeconds keeps a number of seconds within a time.Duration.
+// maxSeconds is the maximum number of configured seconds, which does not overflow a time.Duration. It limits other
+// counts, too.
 const maxSeconds = 1 << 32
 
 func compileLeaderElection(diags *diagnostics, c *componentconfig.LeaderElectionConfiguration) LeaderElection {
 	l := LeaderElection{
 		Enabled:       derefOr(c.LeaderElect, true),
-		LeaseDuration: durationOr(c.LeaseDuration, 15*time.Second),
-		RenewDeadline: durationOr(c.RenewDeadline, 10*time.Second),
-		RetryPeriod:   durationOr(c.RetryPeriod, 2*time.Second),
-		Namespace:     stringOr(c.ResourceNamespace, schedulerv1.SchedulerDefaultLockObjectNamespace),
-		Name:          stringOr(c.ResourceName, schedulerv1.SchedulerDefaultLockObjectName),
+		LeaseDuration: cmp.Or(c.LeaseDuration.Duration, 15*time.Second),
+		RenewDeadline: cmp.Or(c.RenewDeadline.Duration, 10*time.Second),
+		RetryPeriod:   cmp.Or(c.RetryPeriod.Duration, 2*time.Second),
+		Namespace:     cmp.Or(c.ResourceNamespace, schedulerv1.SchedulerDefaultLockObjectNamespace),
+		Name:          cmp.Or(c.ResourceName, schedulerv1.SchedulerDefaultLockObjectName),
 	}
 	if !l.Enabled {
 		return l
@@ -193,7 +193,7 @@ func compileClientConnection(diags *diagnostics, c *componentconfig.ClientConnec
 	const protobuf = "application/vnd.kubernetes.protobuf"
 	out := ClientConnection{
 		Kubeconfig: c.Kubeconfig, AcceptContentTypes: c.AcceptContentTypes,
-		ContentType: stringOr(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
+		ContentType: cmp.Or(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
 	}
 	if out.QPS == 0 {
 		out.QPS = -1 // kube-scheduler's limit of 50 would slow Berth down; the server limits requests
@@ -211,20 +211,7 @@ func compileClientConnection(diags *diagnostics, c *componentconfig.ClientConnec
 	return out
 }
 
-func durationOr(d metav1.Duration, fallback time.Duration) time.Duration {
-	if d.Duration == 0 {
-		return fallback
-	}
-	return d.Duration
-}
-
-func stringOr(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
-}
-
+// derefOr returns *p, or fallback if p is nil.
 func derefOr[T any](p *T, fallback T) T {
 	if p == nil {
 		return fallback

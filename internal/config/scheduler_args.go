@@ -40,9 +40,9 @@ func compilePluginConfig(diags *diagnostics, path string, in []schedulerv1.Plugi
 		}
 		raw[name], paths[name] = in[i].Args.Raw, entryPath+".args"
 	}
-	for _, k := range schedulerPlugins {
-		if compile := compilers[k.name]; compile != nil {
-			compile(&argReader{diags, paths[k.name], k.name, raw[k.name]}, c)
+	for _, p := range schedulerPlugins {
+		if compile := compilers[p.name]; compile != nil {
+			compile(&argReader{diags, paths[p.name], p.name, raw[p.name]}, c)
 		}
 	}
 }

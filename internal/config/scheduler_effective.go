@@ -25,7 +25,8 @@ func (k *KubeScheduler) Effective() *schedulerv1.KubeSchedulerConfiguration {
 		DelayCacheUntilActive:    k.DelayCacheUntilActive,
 	}
 	c.EnableProfiling, c.EnableContentionProfiling = new(k.Profiling), new(k.ContentionProfiling)
-	e, duration := k.LeaderElection, func(duration time.Duration) metav1.Duration { return metav1.Duration{Duration: duration} }
+	e := k.LeaderElection
+	duration := func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
 	c.LeaderElection.LeaderElect, c.LeaderElection.ResourceLock = new(e.Enabled), "leases"
 	c.LeaderElection.ResourceName, c.LeaderElection.ResourceNamespace = e.Name, e.Namespace
 	c.LeaderElection.LeaseDuration, c.LeaderElection.RenewDeadline, c.LeaderElection.RetryPeriod = duration(e.LeaseDuration), duration(e.RenewDeadline), duration(e.RetryPeriod)
@@ -60,8 +61,8 @@ func (e *Extender) effective() schedulerv1.Extender {
 func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
 	pluginSet := func(enabled []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
-		for _, r := range enabled {
-			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: r.String()})
+		for _, p := range enabled {
+			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: p.String()})
 		}
 		return s
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -104,7 +105,7 @@ func compileExtenders(diags *diagnostics, in []schedulerv1.Extender) (out Extend
 func compileExtender(diags *diagnostics, path string, in *schedulerv1.Extender) Extender {
 	e := Extender{
 		URL: strings.TrimRight(in.URLPrefix, "/"), Filter: in.FilterVerb, Prioritize: in.PrioritizeVerb,
-		Preempt: in.PreemptVerb, Bind: in.BindVerb, Weight: in.Weight, Timeout: durationOr(in.HTTPTimeout, extenderTimeout),
+		Preempt: in.PreemptVerb, Bind: in.BindVerb, Weight: in.Weight, Timeout: cmp.Or(in.HTTPTimeout.Duration, extenderTimeout),
 		NodeCacheCapable: in.NodeCacheCapable, Ignorable: in.Ignorable,
 	}
 	u, err := url.Parse(in.URLPrefix)
@@ -150,7 +151,6 @@ func compileExtenderTLS(diags *diagnostics, path string, in *schedulerv1.Extende
 	}
 }
 
-// validateManagedResource validates the name of a managed resource.
 func validateManagedResource(diags *diagnostics, path, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
 		diags.errorf("%s: %q: %s", path, name, strings.Join(problems, "; "))
@@ -159,7 +159,7 @@ func validateManagedResource(diags *diagnostics, path, name string) {
 	}
 }
 
-// ignoreManagedResources adds resources to Fit.Ignored of each profile.
+// ignoreManagedResources adds resources to Fit.IgnoredResources of each profile.
 func ignoreManagedResources(profiles []framework.Config, ignored []string) {
 	for i := range profiles {
 		profiles[i].Fit.IgnoredResources = slices.Concat(profiles[i].Fit.IgnoredResources, ignored)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// read reads a file like the commands do.
+// read reads a file as the commands do.
 func read(file string) (KubeScheduler, error) {
 	docs, err := Documents([]string{file})
 	if err != nil {

@@ -48,8 +48,8 @@ var schedulerPlugins = []schedulerPlugin{
 	{"GangScheduling", "preEnqueue reserve permit", 0},
 }
 
-// knownPlugins lists the plugins that a file may name. Those that kube-scheduler does not have run only if a file enables
-// them.
+// knownPlugins lists the plugins that a file may name. Those that kube-scheduler does not have run only if a file
+// enables them.
 var knownPlugins = slices.Concat(schedulerPlugins, registeredPluginsExcept(schedulerPlugins))
 
 // registeredPluginsExcept returns the plugins of the engine that are not in a list.
@@ -120,7 +120,7 @@ func defaultMultiPoint() []plugin {
 	return out
 }
 
-// pluginResolver determines the plugins of an extension point. The point's own list
+// pluginResolver determines the plugins of an extension point. The list of the point
 // overrides multiPoint, which overrides the default multiPoint.
 type pluginResolver struct {
 	*diagnostics
@@ -150,11 +150,11 @@ func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 	r.multiPoint = out
 }
 
-// point returns the plugins of an extension point in order: those in both its own list and
-// multiPoint, then the others of multiPoint, then the others of its own list.
+// point returns the plugins of an extension point in order. First come those in both the list of the
+// point and multiPoint, then the others of multiPoint, then the others of the list.
 func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin {
 	enabled, disabled := r.readPluginSet(name, set)
-	var both, multiPointOnly, ownOnly []plugin
+	var both, multiPointOnly, listOnly []plugin
 	for _, p := range r.multiPoint {
 		if disabled["*"] || disabled[p.name] || !extends(p.name, name) {
 			continue
@@ -168,10 +168,10 @@ func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin
 	slices.SortStableFunc(both, func(a, b plugin) int { return indexOf(enabled, a.name) - indexOf(enabled, b.name) })
 	for _, p := range enabled {
 		if indexOf(both, p.name) < 0 {
-			ownOnly = append(ownOnly, p)
+			listOnly = append(listOnly, p)
 		}
 	}
-	return slices.Concat(both, multiPointOnly, ownOnly)
+	return slices.Concat(both, multiPointOnly, listOnly)
 }
 
 // weight returns a plugin's score weight: from the score list, else from multiPoint, else
@@ -188,7 +188,7 @@ func (r *pluginResolver) weight(score *schedulerv1.PluginSet, name string) int32
 	return 1
 }
 
-// readPluginSet validates a list.
+// readPluginSet validates a plugin set and returns its valid enabled plugins and the names of its disabled ones.
 func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet) (enabled []plugin, disabled map[string]bool) {
 	disabled = map[string]bool{}
 	for i, p := range set.Disabled {
@@ -228,6 +228,7 @@ func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet)
 	return enabled, disabled
 }
 
+// indexOf returns the index of the named plugin, or -1.
 func indexOf(list []plugin, name string) int {
 	return slices.IndexFunc(list, func(p plugin) bool { return p.name == name })
 }

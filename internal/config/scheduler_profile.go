@@ -5,13 +5,12 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
-
-const defaultSchedulerName = "default-scheduler"
 
 // compileProfiles compiles the profiles. Without any it returns the default profile.
 func compileProfiles(diags *diagnostics, in []schedulerv1.KubeSchedulerProfile) []framework.Config {
@@ -24,7 +23,7 @@ func compileProfiles(diags *diagnostics, in []schedulerv1.KubeSchedulerProfile) 
 		name := derefOr(in[i].SchedulerName, "")
 		switch {
 		case in[i].SchedulerName == nil && len(in) == 1:
-			name = defaultSchedulerName
+			name = corev1.DefaultSchedulerName
 		case name == "":
 			diags.errorf("%s.schedulerName: must be given", path)
 		case slices.ContainsFunc(out, func(c framework.Config) bool { return c.Name == name }):
@@ -66,7 +65,7 @@ func compileProfile(diags *diagnostics, path, name string, in *schedulerv1.KubeS
 	r.checkUnimplementedPoints(plugins)
 	compilePluginConfig(diags, path+".pluginConfig", in.PluginConfig, &c)
 	if len(c.StorageCapacityShape) == 0 { // as upstream with the gate StorageCapacityScoring off
-		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Plugin) bool { return r == decision.VolumeBinding })
+		c.PreScore = slices.DeleteFunc(c.PreScore, func(p decision.Plugin) bool { return p == decision.VolumeBinding })
 		c.Score = slices.DeleteFunc(c.Score, func(w framework.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
 	}
 	if name != "" && len(diags.errs) == 0 {

@@ -31,7 +31,7 @@ func TestDefaultProfileMatchesEngine(t *testing.T) {
 
 func readScheduler(t *testing.T, text string) (KubeScheduler, error) {
 	t.Helper()
-	return ReadKubeScheduler(berthFile(t, schedulerHeader+text)[0])
+	return ReadKubeScheduler(documentsOf(t, schedulerHeader+text)[0])
 }
 
 func TestPluginPrecedence(t *testing.T) {
@@ -48,8 +48,8 @@ func TestPluginPrecedence(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", plugins, k.Profiles[0], c)
 		}
 	}
-	without := func(list []decision.Plugin, r decision.Plugin) []decision.Plugin {
-		return slices.DeleteFunc(slices.Clone(list), func(x decision.Plugin) bool { return x == r })
+	without := func(list []decision.Plugin, removed decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(list), func(p decision.Plugin) bool { return p == removed })
 	}
 	check(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *framework.Config) {
 		c.Filter, c.Preemption = without(c.Filter, decision.TaintToleration), false
@@ -60,7 +60,7 @@ func TestPluginPrecedence(t *testing.T) {
 	})
 	// A plugin listed again at multiPoint keeps its position.
 	check(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *framework.Config) { c.Score[1].Weight = 9 })
-	// The point's own list comes before multiPoint and overrides it.
+	// The list of the point comes before multiPoint and overrides it.
 	check(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *framework.Config) {
 		last := len(c.Score) - 1
 		c.Score = append([]framework.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)

@@ -38,7 +38,7 @@ func TestValidSchedulerFiles(t *testing.T) {
 		}
 		got := strings.ReplaceAll(strings.Join(append(k.Warnings, ""), "\n"), file, filepath.Base(file))
 		if got != string(want) {
-			t.Errorf("%s: warnings\n%swant\n%s", file, got, want)
+			t.Errorf("%s: got warnings\n%swant\n%s", file, got, want)
 		}
 		checkEffectiveRoundTrip(t, file, k)
 	}
@@ -79,19 +79,19 @@ func readValid(t *testing.T, name string) KubeScheduler {
 func TestCompiledProfiles(t *testing.T) {
 	k := readValid(t, "no-scoring")
 	if len(k.Profiles) != 2 || len(k.Profiles[0].Score) == 0 || len(k.Profiles[1].Score)+len(k.Profiles[1].PreScore) != 0 || k.Profiles[1].Name != "no-scoring-scheduler" {
-		t.Errorf("no-scoring: profiles %+v, want a second one without scores", k.Profiles)
+		t.Errorf("no-scoring: got profiles %+v, want a second one without scores", k.Profiles)
 	}
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
 		t.Error("preemption is enabled although DefaultPreemption is disabled")
 	}
 	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
-		t.Errorf("capacity-ratio: %+v, want the strategy RequestedToCapacityRatio with 2 points and 2 resources", fit)
+		t.Errorf("capacity-ratio: got %+v, want the strategy RequestedToCapacityRatio with 2 points and 2 resources", fit)
 	}
 	k = readValid(t, "everything")
 	c := k.Profiles[0]
 	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (framework.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
 		!slices.Equal(c.Fit.IgnoredResources, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
-		t.Errorf("everything: profile %+v, want the arguments of the file", c)
+		t.Errorf("everything: got profile %+v, want the arguments of the file", c)
 	}
 	want := KubeScheduler{InitialBackoff: 2 * time.Second, MaxBackoff: 20 * time.Second, DelayCacheUntilActive: true,
 		LeaderElection: LeaderElection{false, 30 * time.Second, 20 * time.Second, 5 * time.Second, "scheduling", "my-scheduler"},
@@ -109,7 +109,7 @@ func TestCompiledExtenders(t *testing.T) {
 	}
 	e := k.Extenders[0]
 	if e.Timeout != 5*time.Second || e.URL != "http://127.0.0.1:9251" || e.Filter != "predicate" || e.Weight != 1 {
-		t.Errorf("extender %+v, want the defaults and the fields of the file", e)
+		t.Errorf("got extender %+v, want the defaults and the fields of the file", e)
 	}
 	pod := func(resources ...model.Scalar) *model.Pod {
 		return &model.Pod{Spec: &model.PodSpec{Requests: model.Resources{Scalars: resources}}}
@@ -126,10 +126,10 @@ func TestCompiledExtenders(t *testing.T) {
 	}
 	x := readValid(t, "two-extenders-tls").Extenders
 	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {
-		t.Errorf("the ignorable extender must be the last, and its certificate is not verified without a CA: %+v", x)
+		t.Errorf("got extenders %+v, want the ignorable one last and, as it has no CA, without verification of its certificate", x)
 	}
 	if !x.AnyInterested(pod()) || !x.AnySupportsPreemption(pod()) {
-		t.Error("without managedResources all pods concern an extender")
+		t.Error("the extenders are not interested in a pod, want all pods if managedResources is empty")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -90,12 +91,15 @@ func (d *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
 	case reflect.Float32, reflect.Float64:
 		return d.checkScalar(path, v, isNumber(v), "a number")
 	}
-	n, ok := v.(int64)
 	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64 {
 		return d.pruneUnsigned(path, v, t)
 	}
-	return d.checkScalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
-		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
+	maximum := int64(math.MaxInt64)
+	if t.Kind() == reflect.Int32 {
+		maximum = math.MaxInt32
+	}
+	n, ok := v.(int64)
+	return d.checkScalar(path, v, ok && n >= -maximum-1 && n <= maximum, fmt.Sprintf("a whole number of at most %d", maximum))
 }
 
 // pruneUnsigned handles unsigned integers. A value above the range of int64 is skipped
@@ -185,7 +189,7 @@ func pathOrDocument(path string) string {
 	return path
 }
 
-// pruneList replaces invalid elements by nil, so that the paths of the others stay
+// pruneList replaces invalid elements with nil, so that the paths of the others stay
 // correct.
 func (d *diagnostics) pruneList(path string, v any, t reflect.Type) (any, bool) {
 	list, ok := v.([]any)
@@ -213,14 +217,7 @@ func (d *diagnostics) pruneMap(path string, v any, t reflect.Type) (any, bool) {
 	return object, true
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // fieldsOf maps JSON names of a struct's fields, including embedded ones, to their types.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
@@ -230,9 +227,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case field.Anonymous && name == "":
-			for k, v := range fieldsOf(field.Type) {
-				out[k] = v
-			}
+			maps.Copy(out, fieldsOf(field.Type))
 		case name != "-" && name != "":
 			out[name] = field.Type
 		}

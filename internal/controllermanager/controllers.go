@@ -48,17 +48,17 @@ type controller struct {
 
 // controllerContext is what controllers share.
 type controllerContext struct {
-	config      *rest.Config
-	client      kubernetes.Interface
-	quietClient kubernetes.Interface // does not log API warnings about deprecated kinds
-	metadata    metadata.Interface
-	informers   informers.SharedInformerFactory // each controller starts it
-	ca          []byte                          // CA of the API server, for pods
-	avoidHolds  *workload.AvoidHolds
-	settings    settings.Settings
-	status      *StatusServer // exports metrics
-	env         runner.Environment
-	log         klog.Logger
+	config           *rest.Config
+	client           kubernetes.Interface
+	noWarningsClient kubernetes.Interface // does not log API warnings about deprecated kinds
+	metadata         metadata.Interface
+	informers        informers.SharedInformerFactory // each controller starts the informers that it uses
+	ca               []byte                          // CA of the API server, for pods
+	avoidHolds       *workload.AvoidHolds
+	settings         settings.Settings
+	status           *StatusServer // exports metrics
+	env              runner.Environment
+	log              klog.Logger
 }
 
 // Controllers lists all controllers.
@@ -115,21 +115,21 @@ var Controllers = []controller{
 		return disruption.Run(ctx, c.client, scales, c.informers, c.env, c.log)
 	}},
 	{"garbagecollector", func(ctx context.Context, c controllerContext) error {
-		return garbagecollector.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, c.log)
+		return garbagecollector.Run(ctx, c.noWarningsClient, c.metadata, c.informers, c.env, c.log)
 	}},
 	{"volume", func(ctx context.Context, c controllerContext) error {
 		return volume.Run(ctx, c.client, c.informers, c.env, c.log)
 	}},
 	{"resourcequota", func(ctx context.Context, c controllerContext) error {
-		return resourcequota.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, c.log)
+		return resourcequota.Run(ctx, c.noWarningsClient, c.metadata, c.informers, c.env, c.log)
 	}},
 	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, c controllerContext) error {
-		return endpoints.Run(ctx, c.quietClient, c.informers, c.log)
+		return endpoints.Run(ctx, c.noWarningsClient, c.informers, c.log)
 	}},
 }
 
-// Start starts the controllers, or only the named ones. ca is the CA that pods use to
+// Start starts all controllers, or only those with the given names. ca is the CA that pods use to
 // verify the API server. status exports their metrics.
 func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
@@ -138,17 +138,17 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Setting
 	if err != nil {
 		return err
 	}
-	quietConfig := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
-	quietConfig.WarningHandlerWithContext = rest.NoWarnings{}
-	metadataClient, err := metadata.NewForConfig(quietConfig)
+	noWarningsConfig := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
+	noWarningsConfig.WarningHandlerWithContext = rest.NoWarnings{}
+	metadataClient, err := metadata.NewForConfig(noWarningsConfig)
 	if err != nil {
 		return err
 	}
-	quietClient, err := kubernetes.NewForConfig(quietConfig)
+	noWarningsClient, err := kubernetes.NewForConfig(noWarningsConfig)
 	if err != nil {
 		return err
 	}
-	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: metadataClient, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoidHolds: workload.NewAvoidHolds(), settings: s, status: status, env: runner.Production(), log: klog.Background()}
+	shared := controllerContext{config: config, client: client, noWarningsClient: noWarningsClient, metadata: metadataClient, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoidHolds: workload.NewAvoidHolds(), settings: s, status: status, env: runner.Production(), log: klog.Background()}
 	status.informers.Store(&shared.informers)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {
@@ -165,7 +165,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Setting
 	return nil
 }
 
-// RecordsController is the controller that writes the journal.
+// RecordsController is the name of the controller that writes the journal.
 const RecordsController = "records"
 
 // runDisplacementRecords runs the controller of displacement records and Avoid Holds.

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// Ports of kube-controller-manager and kube-scheduler, on loopback.
+// Loopback addresses with the ports of kube-controller-manager and kube-scheduler.
 const (
 	ControllerAddress = "127.0.0.1:10257"
 	SchedulerAddress  = "127.0.0.1:10259"
@@ -45,23 +45,24 @@ func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer
 	return s
 }
 
-// ready returns an error if the controllers are not ready. Standby replicas are ready.
+// ready returns an error unless all informers are synchronized. A replica without started controllers is ready.
 func (s *StatusServer) ready() error {
 	caches := s.informers.Load()
 	if caches == nil {
 		return nil
 	}
 	expired := make(chan struct{})
-	close(expired)
+	close(expired) // WaitForCacheSync must not block
 	for _, synced := range (*caches).WaitForCacheSync(expired) {
 		if !synced {
-			return errors.New("not all kinds are listed yet")
+			return errors.New("the informers have not synced yet")
 		}
 	}
 	return nil
 }
 
-// Serve serves until ctx ends, counted in wg. config is used to authorize clients.
+// Serve starts the server, which runs until ctx ends and is counted in wg. It authorizes clients with requests through
+// config.
 func (s *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
 	if s.listener == nil {
 		return nil

@@ -25,7 +25,7 @@ func New() *Converter {
 	return &Converter{specs: newInternTable((*model.PodSpec).Bytes), labels: newInternTable(model.Labels.Bytes)}
 }
 
-// Usage returns the number of shared specifications and labels, and their approximate memory.
+// Usage returns the number of shared specifications and sets of labels, and their approximate memory in bytes.
 func (conv *Converter) Usage() (entries, bytes int) {
 	conv.mu.Lock()
 	defer conv.mu.Unlock()
@@ -34,8 +34,8 @@ func (conv *Converter) Usage() (entries, bytes int) {
 	return specs + labels, specBytes + labelBytes
 }
 
-// Pod converts a pod. Pods that are equal to placement, apart from labels, identity and state, share one Spec.
-// Equal labels are shared too. Callers must not change either.
+// Pod converts a pod. Pods that differ only in labels, identity, state and fields that placement does not read share
+// one Spec. Equal labels are shared, too. Callers must not change either.
 func (conv *Converter) Pod(pod *corev1.Pod) *model.Pod {
 	spec, labels := conv.intern(pod)
 	p := &model.Pod{

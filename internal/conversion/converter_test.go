@@ -26,7 +26,7 @@ func TestRequests(t *testing.T) {
 		t.Helper()
 		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec
 		if !reflect.DeepEqual(got.Requests, requests) || !reflect.DeepEqual(got.Scoring, scoring) {
-			t.Errorf("%s: requests %+v, scoring %+v; want %+v, %+v", name, got.Requests, got.Scoring, requests, scoring)
+			t.Errorf("%s: got requests %+v, scoring %+v; want %+v, %+v", name, got.Requests, got.Scoring, requests, scoring)
 		}
 	}
 	const mi = 1 << 20
@@ -67,7 +67,7 @@ func TestEqualLabelsAreShared(t *testing.T) {
 		t.Error("equal labels are not shared")
 	}
 	if v, _ := c.Get("tier"); v != "y" || len(c) != 2 {
-		t.Errorf("labels %v, want app=web, tier=y", c)
+		t.Errorf("got labels %v, want app=web, tier=y", c)
 	}
 	if got := conv.Pod(pod(t, `{"metadata":{"labels":{}}}`)).Labels; got != nil {
 		t.Errorf("got %v for a pod without labels, want nil", got)
@@ -96,21 +96,21 @@ func TestInternTableIsBounded(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	checkRequests := func(spec string, want model.ParseError) {
+	checkParseError := func(spec string, want model.ParseError) {
 		t.Helper()
 		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec.ParseErrors
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
-	checkRequests(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+	checkParseError(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
 		{"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}]}}}`,
 		model.ParseError{Kind: model.ParseErrorPodAffinity, Path: "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
 			Message: `requiredAffinityTerms: "Near" is not a valid label selector operator`})
-	checkRequests(`{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}]}`,
+	checkParseError(`{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}]}`,
 		model.ParseError{Kind: model.ParseErrorHardSpread, Path: "spec.topologySpreadConstraints[0].labelSelector",
 			Message: `values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty`})
-	checkRequests(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+	checkParseError(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
 		{"weight":1,"preference":{"matchExpressions":[{"key":"cores","operator":"Gt","values":["many"]}]}}]}}}`,
 		model.ParseError{Kind: model.ParseErrorPreferredNodeAffinity, Path: "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
 			Message: `[0].matchExpressions[0].values[0]: Invalid value: "many": for 'Gt', 'Lt' operators, the value must be an integer`})

@@ -25,7 +25,7 @@ func Deployment(d *appsv1.Deployment) workload.Deployment {
 		RevisionHistoryLimit: 10, Paused: d.Spec.Paused, Deleting: d.DeletionTimestamp != nil, Generation: d.Generation,
 		Status: workload.DeploymentStatus{
 			Replicas: d.Status.Replicas, Updated: d.Status.UpdatedReplicas, Ready: d.Status.ReadyReplicas, Available: d.Status.AvailableReplicas,
-			Unavailable: d.Status.UnavailableReplicas, Terminating: deref32(d.Status.TerminatingReplicas), Observed: d.Status.ObservedGeneration,
+			Unavailable: d.Status.UnavailableReplicas, Terminating: deref(d.Status.TerminatingReplicas), Observed: d.Status.ObservedGeneration,
 		},
 	}
 	if n := d.Spec.RevisionHistoryLimit; n != nil {
@@ -47,11 +47,11 @@ func Deployment(d *appsv1.Deployment) workload.Deployment {
 	return out
 }
 
-// noDeadline is the largest number, which in old API versions means no deadline.
+// noDeadline is the largest int32, which means no deadline in old API versions.
 const noDeadline = 1<<31 - 1
 
-// resolveFenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. If
-// both are 0 no progress is possible; then maxUnavailable is 1.
+// resolveFenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. An invalid value counts as 0. If
+// both are 0, which allows no progress, maxUnavailable is 1.
 func resolveFenceposts(r *appsv1.RollingUpdateDeployment, replicas int32) (surge, unavailable int32) {
 	quarter := intstr.FromString("25%")
 	maxSurge, maxUnavailable := &quarter, &quarter
@@ -76,7 +76,7 @@ func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 		Name: rs.Name, Created: rs.CreationTimestamp.Time, Revision: max(0, annotationNumber(rs.Annotations[RevisionAnnotation], 64)), Current: current,
 		Deleting: rs.DeletionTimestamp != nil, Replicas: replicasOrDefault(rs.Spec.Replicas),
 		Actual: rs.Status.Replicas, Ready: rs.Status.ReadyReplicas, Available: rs.Status.AvailableReplicas,
-		Terminating: deref32(rs.Status.TerminatingReplicas), Observed: rs.Status.ObservedGeneration >= rs.Generation,
+		Terminating: deref(rs.Status.TerminatingReplicas), Observed: rs.Status.ObservedGeneration >= rs.Generation,
 		Desired: int32(annotationNumber(rs.Annotations[DesiredReplicasAnnotation], 32)), Max: int32(annotationNumber(rs.Annotations[MaxReplicasAnnotation], 32)),
 	}
 	for i := range rs.Status.Conditions {

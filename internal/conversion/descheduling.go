@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Annotations that descheduling reads.
+// Annotations that descheduling reads. A pod with a config source other than the API is static.
 const (
 	annotationConfigSource     = "kubernetes.io/config.source"
 	annotationEvict            = "descheduler.alpha.kubernetes.io/evict"
@@ -18,7 +18,7 @@ const (
 
 // PodDetails returns the fields of a pod that descheduling reads beyond those of Converter.Pod.
 func PodDetails(pod *corev1.Pod) *descheduling.PodDetails {
-	f := &descheduling.PodDetails{
+	d := &descheduling.PodDetails{
 		HasPriority:    pod.Spec.Priority != nil,
 		Guaranteed:     QoS(pod) == corev1.PodQOSGuaranteed,
 		ResourceClaims: len(pod.Spec.ResourceClaims) > 0,
@@ -27,29 +27,29 @@ func PodDetails(pod *corev1.Pod) *descheduling.PodDetails {
 		Containers:     containers(pod.Status.ContainerStatuses),
 		Ephemeral:      containers(pod.Status.EphemeralContainerStatuses),
 	}
-	f.Static = cmp.Or(pod.Annotations[annotationConfigSource], "api") != "api"
-	_, f.EvictAnyway = pod.Annotations[annotationEvict]
-	_, f.PreferNoEviction = pod.Annotations[annotationPreferNoEviction]
+	d.Static = cmp.Or(pod.Annotations[annotationConfigSource], "api") != "api"
+	_, d.EvictAnyway = pod.Annotations[annotationEvict]
+	_, d.PreferNoEviction = pod.Annotations[annotationPreferNoEviction]
 	for i := range pod.OwnerReferences {
 		o := &pod.OwnerReferences[i]
-		f.Owners = append(f.Owners, model.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: string(o.UID)})
+		d.Owners = append(d.Owners, model.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: string(o.UID)})
 	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		f.LocalStorage = f.LocalStorage || v.EmptyDir != nil || v.HostPath != nil
+		d.LocalStorage = d.LocalStorage || v.EmptyDir != nil || v.HostPath != nil
 		if v.PersistentVolumeClaim != nil {
-			f.Claims = append(f.Claims, v.PersistentVolumeClaim.ClaimName)
+			d.Claims = append(d.Claims, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
 	for i := range pod.Spec.Containers {
-		f.Images = append(f.Images, pod.Spec.Containers[i].Image)
+		d.Images = append(d.Images, pod.Spec.Containers[i].Image)
 	}
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
-		f.Conditions = append(f.Conditions, descheduling.Condition{Type: string(c.Type), Status: string(c.Status),
+		d.Conditions = append(d.Conditions, descheduling.Condition{Type: string(c.Type), Status: string(c.Status),
 			Reason: c.Reason, LastTransition: c.LastTransitionTime.Time})
 	}
-	return f
+	return d
 }
 
 func containers(statuses []corev1.ContainerStatus) (out []descheduling.Container) {

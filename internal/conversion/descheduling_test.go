@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-const factsPod = `
+const podWithDetails = `
 metadata:
   annotations: {kubernetes.io/config.source: file, descheduler.alpha.kubernetes.io/evict: "", descheduler.alpha.kubernetes.io/prefer-no-eviction: "no"}
   ownerReferences:
@@ -38,9 +38,9 @@ status:
   ephemeralContainerStatuses: [{name: d, state: {terminated: {reason: Completed}}}]
 `
 
-func TestFacts(t *testing.T) {
+func TestPodDetails(t *testing.T) {
 	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict([]byte(factsPod), &pod); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(podWithDetails), &pod); err != nil {
 		t.Fatal(err)
 	}
 	want := &descheduling.PodDetails{
@@ -64,8 +64,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestDeschedulingSnapshot checks that nodes without conditions are ready, that pods are sorted by node, and that claims
-// without a class are omitted.
+// TestDeschedulingSnapshot checks that nodes without conditions are ready, that pods are sorted by node, and that
+// claims without a class are omitted.
 func TestDeschedulingSnapshot(t *testing.T) {
 	pod := func(name, node string) *corev1.Pod {
 		p := &corev1.Pod{}
@@ -87,7 +87,7 @@ func TestDeschedulingSnapshot(t *testing.T) {
 	}
 	gold, now := "gold", time.Unix(1, 0)
 	s := conversion.New().DeschedulingSnapshot([]runtime.Object{
-		pod("b", "n2"), pod("a", "n2"), pod("lost", "n9"), pod("waits", ""),
+		pod("b", "n2"), pod("a", "n2"), pod("orphan", "n9"), pod("pending", ""),
 		node("n3", corev1.ConditionUnknown), node("n2"), node("n1", corev1.ConditionTrue), claim("g", &gold), claim("none", nil)}, now)
 	var got string
 	for _, n := range s.Nodes {
@@ -103,7 +103,7 @@ func TestDeschedulingSnapshot(t *testing.T) {
 	for _, p := range s.Unbound {
 		got += " " + p.Name
 	}
-	if want := "n1;n2 a b;n3!; lost waits"; got != want || s.Now != now || !reflect.DeepEqual(s.ClaimStorageClasses, map[string]string{"d/g": "gold"}) {
-		t.Errorf("got %q, want %q; classes %v", got, want, s.ClaimStorageClasses)
+	if want := "n1;n2 a b;n3!; orphan pending"; got != want || s.Now != now || !reflect.DeepEqual(s.ClaimStorageClasses, map[string]string{"d/g": "gold"}) {
+		t.Errorf("got %q at %v with classes %v, want %q at %v with class gold of claim d/g", got, s.Now, s.ClaimStorageClasses, want, now)
 	}
 }

@@ -15,7 +15,7 @@ func TestSetDisruptionTarget(t *testing.T) {
 		t.Error("a pod without the condition has one")
 	}
 	if changed, previous := SetDisruptionTarget(p, NewDisruptionTarget("A", "a", at)); !changed || previous != nil {
-		t.Errorf("adding the condition = %t, %v, want true, nil", changed, previous)
+		t.Errorf("adding the condition: got changed %t and previous condition %v, want true and none", changed, previous)
 	}
 	if changed, _ := SetDisruptionTarget(p, NewDisruptionTarget("B", "b", at)); changed || ActiveDisruptionTarget(p).Reason != "A" {
 		t.Error("a condition that is True was replaced")
@@ -25,13 +25,13 @@ func TestSetDisruptionTarget(t *testing.T) {
 		t.Error("a cleared condition is active")
 	}
 	if changed, previous := SetDisruptionTarget(p, NewDisruptionTarget("B", "b", at)); !changed || previous.Status != corev1.ConditionFalse || ActiveDisruptionTarget(p).Reason != "B" {
-		t.Errorf("replacing a cleared condition = %t, %v, want true and the cleared one", changed, previous)
+		t.Errorf("replacing a cleared condition: got changed %t and previous condition %v, want true and the cleared one", changed, previous)
 	}
 	if len(p.Status.Conditions) != 2 {
-		t.Errorf("conditions %v, want 2", p.Status.Conditions)
+		t.Errorf("got conditions %v, want 2", p.Status.Conditions)
 	}
 	if RemoveDisruptionTarget(p); len(p.Status.Conditions) != 1 || DisruptionTarget(p) != nil {
-		t.Errorf("conditions %v, want only Ready", p.Status.Conditions)
+		t.Errorf("got conditions %v, want only Ready", p.Status.Conditions)
 	}
 }
 

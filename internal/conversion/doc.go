@@ -13,8 +13,7 @@
 // Invariant: pods with equal keys have equal converted specifications. A change of podspec.go that
 // reads another field must add the field to key.go; a test that changes random fields checks this.
 //
-// Containers and probes become values of engine/podlifecycle (podlifecycle.go), for real and simulated
-// agents.
+// Containers and probes become values of engine/podlifecycle (podlifecycle.go), for node agents and simulated nodes.
 //
 // In-tree volumes are translated to their CSI drivers, including topology labels, by the upstream
 // library.

@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeEviction returns why the node evicted or rejected the pod. It returns nil if neither happened, or if the
-// reason is unrelated to the node. An evicted pod has phase Failed, reason Evicted and a message that
-// starts with the scarce resource; its DisruptionTarget condition, which every node-pressure eviction sets, holds the
-// time. A rejected pod started and failed at the same time.
+// nodeEviction returns the cause for which the node evicted or rejected the pod. It returns nil if neither happened, or
+// if the cause is unrelated to the node. An evicted pod has phase Failed, reason Evicted and a message that names the
+// resource under pressure. Its DisruptionTarget condition, which every node-pressure eviction sets, has the time. A
+// rejected pod started and failed at the same time.
 func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	s := &pod.Status
 	if s.Phase != corev1.PodFailed {
@@ -26,7 +26,7 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	}
 	resource, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
 	if !ok || s.Reason != "Evicted" {
-		return nil // it exceeded its own limit, which is unrelated to the node
+		return nil // for example, the pod exceeded its own limit
 	}
 	name, _, _ := strings.Cut(resource, ".")
 	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,
@@ -48,11 +48,11 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	e := &model.NodeEviction{Node: pod.Spec.NodeName, At: pod.Status.StartTime.Truncate(time.Second)}
 	if resource, ok := strings.CutPrefix(pod.Status.Reason, "OutOf"); ok && resource != "Disk" {
 		_, quantities, _ := strings.Cut(message, ", requested: ")
-		var resources, used, size int64
-		if n, _ := fmt.Sscanf(quantities, "%d, used: %d, capacity: %d", &resources, &used, &size); n < 3 {
+		var requested, used, capacity int64
+		if n, _ := fmt.Sscanf(quantities, "%d, used: %d, capacity: %d", &requested, &used, &capacity); n < 3 {
 			return nil
 		}
-		e.Shortage = &model.ResourceShortage{Pod: string(pod.UID), Resource: resource, Free: size - used}
+		e.Shortage = &model.ResourceShortage{Pod: string(pod.UID), Resource: resource, Free: capacity - used}
 		return e
 	}
 	if pod.Status.Reason == "OutOfDisk" {
@@ -63,7 +63,7 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	if !ok || pod.Status.Reason != "Evicted" {
 		return nil
 	}
-	// Of several conditions, use the one that keeps the most pods off.
+	// Of several conditions, use the one that rejects the most pods.
 	names, _, _ = strings.Cut(names, "]")
 	for _, k := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
 		if slices.Contains(strings.Fields(names), string(k)) {
@@ -89,9 +89,10 @@ func conditionPressure(t corev1.NodeConditionType) (model.Pressure, bool) {
 	return 0, false
 }
 
+// laterTime returns the later of two times, with the precision of the API.
 func laterTime(a, b metav1.Time) time.Time {
 	if a.Before(&b) {
 		a = b
 	}
-	return a.Truncate(time.Second) // the precision of the API
+	return a.Truncate(time.Second)
 }

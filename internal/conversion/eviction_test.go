@@ -40,7 +40,7 @@ func TestEvictionPressure(t *testing.T) {
 		}
 	}
 	if p := (&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}}); New().Pod(p).Evicted != nil {
-		t.Error("got an eviction for a condition without a time, want none")
+		t.Error("got an eviction for a pod without the condition DisruptionTarget, want none")
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Hold converts a Hold. A Reserve Hold gets a placeholder that reserves its room: a pod without a
-// scheduler profile, with the requests of the victim, nominated to the node.
+// Hold converts a Hold. A Reserve Hold gets a placeholder pod that reserves its room. The placeholder has no
+// scheduler profile, has the requests of the victim, and is nominated to the node.
 func (conv *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
 	s := &h.Spec
 	out := &model.Hold{

@@ -47,7 +47,7 @@ func (s *internTable[V]) put(key []byte, v V) {
 	s.youngBytes += bytes
 }
 
-// usage returns the number of entries and their approximate memory.
+// usage returns the number of entries and their approximate memory in bytes.
 func (s *internTable[V]) usage() (entries, bytes int) {
 	return len(s.young) + len(s.old), s.youngBytes + s.oldBytes
 }

@@ -87,7 +87,8 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 	}
 }
 
-// TestInferFeaturesMatchesUpstream checks that inferring each feature separately gives the result of upstream's framework.
+// TestInferFeaturesMatchesUpstream checks that inferring each feature separately gives the result of upstream's
+// framework.
 func TestInferFeaturesMatchesUpstream(t *testing.T) {
 	f := filler(3).NilChance(0.2)
 	framework := nodedeclaredfeatures.DefaultFramework
@@ -110,7 +111,7 @@ func TestInferFeaturesMatchesUpstream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := inferFeatures(info); !slices.Equal(got, want) {
-			t.Fatalf("features %v, want %v", got, want)
+			t.Fatalf("got features %v, want %v", got, want)
 		}
 		if len(want) > 0 {
 			withFeatures++

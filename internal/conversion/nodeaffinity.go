@@ -12,7 +12,7 @@ import (
 
 const nodeAffinityPath = "spec.affinity.nodeAffinity."
 
-// convertNodeSelector converts the required and preferred node affinity.
+// convertNodeSelector converts the node selector and the node affinity.
 func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
 	s.NodeSelector.Labels = model.LabelsOf(pod.Spec.NodeSelector)
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
@@ -25,10 +25,9 @@ func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
 	s.ParseErrors = append(s.ParseErrors, parseErrs...)
 }
 
-// NodeAffinity converts the node affinity of a pod or of a profile's
-// addedAffinity. required is nil if none is given. A malformed required term
-// is kept and marked as malformed. One malformed preferred term fails the whole attempt, so
-// all errors of preferred terms make a single parse error.
+// NodeAffinity converts the node affinity of a pod or of a profile's addedAffinity. required is nil if none is given.
+// It contains malformed required terms, too, with Malformed set. One malformed preferred term fails the whole
+// scheduling attempt, so all errors of preferred terms make a single parse error.
 func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, preferred []model.PreferredSchedulingTerm, parseErrs []model.ParseError) {
 	if sel := a.RequiredDuringSchedulingIgnoredDuringExecution; sel != nil {
 		required = []model.NodeSelectorTerm{}
@@ -64,8 +63,8 @@ func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, pr
 	return required, preferred, parseErrs
 }
 
-// nodeTerm converts one term. With an error the term is marked as malformed but
-// keeps its fields, which still narrow the search.
+// nodeTerm converts one term. With an error, the term is malformed but has its
+// requirements, which still exclude nodes.
 func nodeTerm(t *corev1.NodeSelectorTerm) (model.NodeSelectorTerm, error) {
 	out := model.NodeSelectorTerm{Labels: nodeRequirements(t.MatchExpressions), Fields: nodeRequirements(t.MatchFields)}
 	_, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{*t}})

@@ -9,12 +9,9 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// annotationSource names the source of a kubelet's pod. Pods with a source other than the API are static.
-const annotationSource = "kubernetes.io/config.source"
-
 // PressureTerms returns the fields of a pod that engine/nodepressure reads beyond those of Converter.Pod.
 func PressureTerms(pod *corev1.Pod) *nodepressure.EvictionSpec {
-	source, set := pod.Annotations[annotationSource]
+	source, set := pod.Annotations[annotationConfigSource]
 	t := &nodepressure.EvictionSpec{Static: set && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
 	if helper.IsPodLevelRequestsSet(pod) {
 		t.PodMemory = quantity(pod.Spec.Resources.Requests, corev1.ResourceMemory)
@@ -65,7 +62,8 @@ func quantity(list corev1.ResourceList, name corev1.ResourceName) *nodepressure.
 	return &out
 }
 
-// PressureQuantity converts a quantity as engine/nodepressure prints it. Fractions are rounded up.
+// PressureQuantity converts a quantity with its format, so that engine/nodepressure prints it as upstream does. It
+// rounds fractions up.
 func PressureQuantity(q resource.Quantity) nodepressure.Quantity {
 	out := nodepressure.Quantity{Amount: q.Value()}
 	switch q.Format {

@@ -102,8 +102,8 @@ func TestGroupSelectors(t *testing.T) {
 
 func TestBudgetAmounts(t *testing.T) {
 	conv := New()
-	checkConversion(t, conv.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
-		model.Budget{MinAvailable: model.IntOrPercent{Set: true, Value: 2}, AlwaysAllowUnhealthy: true, SyncError: "why"})
+	checkConversion(t, conv.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"no scale"}]}}`,
+		model.Budget{MinAvailable: model.IntOrPercent{Set: true, Value: 2}, AlwaysAllowUnhealthy: true, SyncError: "no scale"})
 	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
 		model.Budget{MaxUnavailable: model.IntOrPercent{Set: true, Percent: true, Value: 30}})
 	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
@@ -121,14 +121,14 @@ func TestMigratedVolumeAffinity(t *testing.T) {
 	v := translated("z1")
 	want := model.Requirement{Key: "topology.gke.io/zone", Op: model.In, Values: []string{"z1"}}
 	if v.Affinity != nil || v.Migrated == nil || len(v.Migrated.Terms) != 1 || !reflect.DeepEqual(v.Migrated.Terms[0].Labels, []model.Requirement{want}) {
-		t.Errorf("migrated to %+v, want %v", v.Migrated, want)
+		t.Errorf("got migrated affinity %+v, want %v", v.Migrated, want)
 	}
 	if v.CSI.Handle != "projects/UNSPECIFIED/zones/z1/disks/g" {
-		t.Errorf("handle %q, want one in zone z1", v.CSI.Handle)
+		t.Errorf("got handle %q, want one in zone z1", v.CSI.Handle)
 	}
 	const migrationError = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
 	if v := translated("z1__z2"); v.MigrationError != migrationError {
-		t.Errorf("migration error %q, want %q", v.MigrationError, migrationError)
+		t.Errorf("got migration error %q, want %q", v.MigrationError, migrationError)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/podgc"
 )
 
-// PodGCPod converts a pod for engine/podgc. The time of the last condition change counts as its finish time.
+// PodGCPod converts a pod for engine/podgc. Its end is the latest of its creation, start and condition transitions.
 func PodGCPod(p *corev1.Pod) podgc.Pod {
 	out := podgc.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time,
 		Deleting: p.DeletionTimestamp != nil, Finished: p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,

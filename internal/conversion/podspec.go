@@ -134,7 +134,7 @@ func convertTaintEffect(e corev1.TaintEffect) (model.Effect, bool) {
 // kubeVersion is the Kubernetes version whose node feature requirements apply.
 var kubeVersion = version.MustParseSemantic("v1.37.2")
 
-// schedulingFeatures are the features that a pod can require of its node, by name. The upstream framework
+// schedulingFeatures are the features that a pod can require of its node, sorted by name. The upstream framework
 // returns the same result but allocates a set per pod.
 var schedulingFeatures = activeFeatures()
 

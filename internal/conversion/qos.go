@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// QoS returns the QoS class of a pod: the one in its status, which the API server sets at creation, else the
-// class that follows from its requests and limits.
+// QoS returns the QoS class in the status of a pod, which the API server sets at creation. Without it, QoS returns the
+// class that follows from the requests and limits of the pod.
 func QoS(pod *corev1.Pod) corev1.PodQOSClass {
 	if pod.Status.QOSClass != "" {
 		return pod.Status.QOSClass

@@ -59,7 +59,7 @@ func TestResourceClaims(t *testing.T) {
 	}
 }
 
-func TestSnapshotDropsNominationsOfOtherSchedulers(t *testing.T) {
+func TestSnapshotNominations(t *testing.T) {
 	for _, tt := range []struct {
 		extra string
 		want  int

@@ -41,7 +41,7 @@ func TaintEvictionPod(p *corev1.Pod) tainteviction.Pod {
 	return out
 }
 
-// labelExcludeDisruption marks nodes that do not count for the state of their zone.
+// labelExcludeDisruption is the label of nodes that do not count for the state of their zone.
 const labelExcludeDisruption = "node.kubernetes.io/exclude-disruption"
 
 // NodeLifecycleNode converts a node for engine/nodelifecycle.

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// TestConversionIsTotal checks that conversion does not panic for any field values.
+// TestConversionIsTotal checks that conversion does not panic for random field values.
 func TestConversionIsTotal(t *testing.T) {
 	conv := New()
 	f := filler(3).NilChance(0.2)

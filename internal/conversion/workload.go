@@ -69,6 +69,7 @@ func WorkloadPod(p *corev1.Pod) workload.Pod {
 	return out
 }
 
+// sidecarRestarts returns the restart count of the sidecar with the most restarts.
 func sidecarRestarts(p *corev1.Pod) (n int32) {
 	sidecars := map[string]bool{}
 	for i := range p.Spec.InitContainers {
@@ -84,8 +85,8 @@ func sidecarRestarts(p *corev1.Pod) (n int32) {
 	return n
 }
 
-// finishTime returns when a finished pod ended: when its last container finished or, if none ever ran, when its last
-// condition changed or it was created.
+// finishTime returns when a finished pod ended: when its last container finished or, if no container ran, when its
+// first listed condition changed. The end is not before the DisruptionTarget condition, the start and the creation.
 func finishTime(p *corev1.Pod) time.Time {
 	var last time.Time
 	for i := range p.Status.ContainerStatuses {
@@ -113,7 +114,7 @@ func ReplicaSet(r *appsv1.ReplicaSet) workload.ReplicaSet {
 		Generation: r.Generation, Deleting: r.DeletionTimestamp != nil, Node: r.Spec.Template.Spec.NodeName, Labels: model.LabelsOf(r.Spec.Template.Labels),
 		Status: workload.ReplicaSetStatus{
 			Replicas: r.Status.Replicas, FullyLabeled: r.Status.FullyLabeledReplicas, Ready: r.Status.ReadyReplicas,
-			Available: r.Status.AvailableReplicas, Terminating: deref32(r.Status.TerminatingReplicas), Observed: r.Status.ObservedGeneration,
+			Available: r.Status.AvailableReplicas, Terminating: deref(r.Status.TerminatingReplicas), Observed: r.Status.ObservedGeneration,
 		},
 	}
 	for i := range r.Status.Conditions {
@@ -132,5 +133,3 @@ func replicasOrDefault(n *int32) int32 {
 	}
 	return *n
 }
-
-func deref32(n *int32) int32 { return *cmp.Or(n, new(int32)) }

@@ -17,9 +17,9 @@ import (
 func Job(j *batchv1.Job) (workload.Job, error) {
 	s := &j.Spec
 	out := workload.Job{
-		Namespace: j.Namespace, Parallelism: replicasOrDefault(s.Parallelism), Completions: deref32(s.Completions), AnyCompletion: s.Completions == nil,
+		Namespace: j.Namespace, Parallelism: replicasOrDefault(s.Parallelism), Completions: deref(s.Completions), AnyCompletion: s.Completions == nil,
 		Indexed: s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion, BackoffLimit: 6,
-		BackoffPerIndex: s.BackoffLimitPerIndex != nil, BackoffLimitPerIndex: deref32(s.BackoffLimitPerIndex), MaxFailedIndexes: -1,
+		BackoffPerIndex: s.BackoffLimitPerIndex != nil, BackoffLimitPerIndex: deref(s.BackoffLimitPerIndex), MaxFailedIndexes: -1,
 		ReplaceOnlyFailed: s.PodFailurePolicy != nil || s.PodReplacementPolicy != nil && *s.PodReplacementPolicy == batchv1.Failed,
 		CountRestarts:     s.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
 		Suspend:           s.Suspend != nil && *s.Suspend, Deleting: j.DeletionTimestamp != nil,
@@ -40,7 +40,7 @@ func Job(j *batchv1.Job) (workload.Job, error) {
 	}
 	if s.SuccessPolicy != nil {
 		for _, r := range s.SuccessPolicy.Rules {
-			rule := workload.SuccessRule{Count: deref32(r.SucceededCount), HasIndexes: r.SucceededIndexes != nil}
+			rule := workload.SuccessRule{Count: deref(r.SucceededCount), HasIndexes: r.SucceededIndexes != nil}
 			if r.SucceededIndexes != nil {
 				rule.Indexes, _ = workload.ParseIndexes(*r.SucceededIndexes, out.Completions) // validated by the API server
 			}
@@ -76,7 +76,7 @@ func failureRule(r *batchv1.PodFailurePolicyRule) workload.FailureRule {
 }
 
 func jobStatus(s *batchv1.JobStatus, completions int32) (out workload.JobStatus, err error) {
-	out = workload.JobStatus{Start: timeOrZero(s.StartTime), Completion: timeOrZero(s.CompletionTime), Active: s.Active, Ready: deref32(s.Ready), Terminating: deref32(s.Terminating),
+	out = workload.JobStatus{Start: timeOrZero(s.StartTime), Completion: timeOrZero(s.CompletionTime), Active: s.Active, Ready: deref(s.Ready), Terminating: deref(s.Terminating),
 		Succeeded: s.Succeeded, Failed: s.Failed}
 	if u := s.UncountedTerminatedPods; u != nil {
 		out.UncountedSucceeded, out.UncountedFailed = uidStrings(u.Succeeded), uidStrings(u.Failed)

@@ -36,10 +36,10 @@ func TestStatefulSetDefaults(t *testing.T) {
 }
 
 func TestJobAndPod(t *testing.T) {
-	text, name, seconds, policy := "0-2,5", "c", int64(1<<62), batchv1.IndexedCompletion
+	text, name, seconds, mode := "0-2,5", "c", int64(1<<62), batchv1.IndexedCompletion
 	completions := int32(5)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: batchv1.JobSpec{
-		Completions: &completions, CompletionMode: &policy, ActiveDeadlineSeconds: &seconds,
+		Completions: &completions, CompletionMode: &mode, ActiveDeadlineSeconds: &seconds,
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 			{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: &name, Operator: "NotIn", Values: []int32{3}}},
 			{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
@@ -53,7 +53,7 @@ func TestJobAndPod(t *testing.T) {
 	}
 	if !got.Indexed || !got.ReplaceOnlyFailed || got.Parallelism != 1 || got.BackoffLimit != 6 || got.Deadline < 200*365*24*time.Hour || got.Status.Completed.String() != "0-2" ||
 		got.Success[0].Indexes.Len() != 3 || got.Policy[0].Action != workload.FailJob || !got.Policy[0].NotIn || got.Policy[1].Action != workload.IgnoreFailure || len(got.Policy[1].Conditions) != 1 {
-		t.Errorf("got %+v for Job %+v", got, job.Spec)
+		t.Errorf("got %+v, want the fields of %+v", got, job.Spec)
 	}
 	job.Status.CompletedIndexes = "2-1"
 	if _, err := Job(job); err == nil {

@@ -51,7 +51,7 @@ func StatefulSet(s *appsv1.StatefulSet, current, update string) workload.Statefu
 		out.Start = s.Spec.Ordinals.Start
 	}
 	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		out.Partition = deref32(r.Partition)
+		out.Partition = deref(r.Partition)
 		if r.MaxUnavailable != nil {
 			out.MaxUnavailable = max(1, scaledValue(r.MaxUnavailable, int(out.Replicas)))
 		}
@@ -62,7 +62,6 @@ func StatefulSet(s *appsv1.StatefulSet, current, update string) workload.Statefu
 // RevisionOf returns the revision label of a DaemonSet's or StatefulSet's pod.
 func RevisionOf(p *corev1.Pod) string { return p.Labels[appsv1.ControllerRevisionHashLabelKey] }
 
-// workloadCondition converts a condition.
 func workloadCondition(kind, status, reason, message string, updated, changed time.Time) workload.Condition {
 	return workload.Condition{Type: kind, Status: workload.Status(cmp.Or(status, string(workload.Unknown))), Reason: reason, Message: message, Updated: updated, Changed: changed}
 }

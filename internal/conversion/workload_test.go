@@ -45,9 +45,9 @@ func TestFinishTime(t *testing.T) {
 		status corev1.PodStatus
 		want   int
 	}{
-		"running":                                {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
-		"rejected by its node without a message": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
-		"rejected with a start time":             {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
+		"running":                       {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
+		"rejected without a start time": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
+		"rejected with a start time":    {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
 		"its last container finished": {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12)), ContainerStatuses: []corev1.ContainerStatus{
 			{RestartCount: 2, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(20)}}},
 			{RestartCount: 4, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(30)}}}}}, 30},
@@ -69,10 +69,13 @@ func TestDeploymentWithoutDeadline(t *testing.T) {
 	if got := Deployment(d); got.ProgressDeadline != 0 || got.Replicas != 1 || got.RevisionHistoryLimit != 10 {
 		t.Errorf("got %+v, want no deadline, 1 replica and 10 revisions", got)
 	}
+}
+
+func TestDeploymentReplicaSet(t *testing.T) {
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2, Annotations: map[string]string{RevisionAnnotation: "7", MaxReplicasAnnotation: "x"}}}
 	rs.Status.ObservedGeneration = 1
 	if s := DeploymentReplicaSet(rs, true); s.Revision != 7 || s.Max != -1 || s.Desired != -1 || s.Observed || !s.Current {
-		t.Errorf("got %+v", s)
+		t.Errorf("got %+v, want the current set with revision 7, max -1, desired -1 and not observed", s)
 	}
 }
 
@@ -81,7 +84,7 @@ func TestDeploymentAnnotations(t *testing.T) {
 	const large = "3546343826724305832"
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{RevisionAnnotation: large, MaxReplicasAnnotation: large, DesiredReplicasAnnotation: "5"}}}
 	if s := DeploymentReplicaSet(rs, false); s.Revision != 3546343826724305832 || s.Max != -1 || s.Desired != 5 {
-		t.Errorf("got %+v", s)
+		t.Errorf("got %+v, want revision %s, max -1 and desired 5", s, large)
 	}
 }
 
@@ -91,7 +94,7 @@ func TestExpectedReplacement(t *testing.T) {
 		generation int64
 	}
 	for value, want := range map[string]replacement{"": {}, ExpectedReplacement("web-b", 7): {"web-b", 7}, "web-b": {"web-b", 0}, "web-b@": {"web-b", 0}, "web-b@x": {"web-b", 0}} {
-		for _, annotation := range []string{ExpectedReplacementAnnotation, "drain.berth.dev/stand-in"} {
+		for _, annotation := range []string{ExpectedReplacementAnnotation, formerReplacementAnnotation} {
 			p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation: value}}})
 			if got := (replacement{p.ExpectedReplacement, p.ReplacementGeneration}); got != want {
 				t.Errorf("%s=%q: got %v, want %v", annotation, value, got, want)

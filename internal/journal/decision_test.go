@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-func TestDecisionsSurviveReopen(t *testing.T) {
+// TestReadDecisionsSkipsUnreadableLines checks that decisions are filtered and sorted, and that an unreadable and an
+// incomplete line do not hide others.
+func TestReadDecisionsSkipsUnreadableLines(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Unix(1e9, 0).UTC()
 	d, err := OpenDecisions(dir, Options{Writer: "test"})

@@ -26,9 +26,9 @@ type Displacement struct {
 	// Reason and Message are those of the DisruptionTarget condition.
 	Reason      string `json:"reason,omitempty"`
 	Message     string `json:"message,omitempty"`
-	RequestedBy string `json:"requestedBy,omitempty"` // requester: a user or a component
-	Preemptor   *Pod   `json:"preemptor,omitempty"`   // the preemptor
-	Rule        string `json:"rule,omitempty"`        // with numbers
+	RequestedBy string `json:"requestedBy,omitempty"` // a user or a component
+	Preemptor   *Pod   `json:"preemptor,omitempty"`
+	Rule        string `json:"rule,omitempty"` // with numbers
 	// Budgets are the effects on disruption budgets.
 	Budgets      []Budget `json:"budgets,omitempty"`
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
@@ -55,7 +55,8 @@ type Pod struct {
 // Key returns "namespace/name".
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// ID returns "namespace/name/UID", as clients choose the UIDs in their own events.
+// ID returns "namespace/name/UID". The UID alone may not be unique, because clients choose the UIDs in their own
+// events.
 func (p Pod) ID() string { return p.Key() + "/" + p.UID }
 
 // Owner identifies a controller.
@@ -69,8 +70,8 @@ type Owner struct {
 // Budget is the effect on a disruption budget of the pod's namespace.
 type Budget struct {
 	Name      string `json:"name"`
-	Before    int32  `json:"before"` // disruptions allowed
-	After     int32  `json:"after"`
+	Before    int32  `json:"before"`              // allowed disruptions before the displacement
+	After     int32  `json:"after"`               // and after it
 	Overruled bool   `json:"overruled,omitempty"` // it did not allow the disruption
 }
 
@@ -117,7 +118,7 @@ func newPod(p *model.Pod) Pod {
 	return out
 }
 
-// JSON returns the record as a line without the newline.
+// JSON returns the record as one line of JSON, without a newline.
 func (d *Displacement) JSON() (string, error) {
 	data, err := json.Marshal(d)
 	if err != nil {

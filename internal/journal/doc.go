@@ -1,4 +1,4 @@
-// Package journal stores displacement records and scheduling decisions on disk, and defines the
+// Package journal stores displacement records and scheduling decisions on disk. It defines the
 // JSON form of a displacement record, which events carry in an annotation as well.
 //
 // A journal is a directory of JSON-lines files, each written by one process. A file that reaches

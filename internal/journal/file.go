@@ -30,7 +30,7 @@ func filePath(dir, stem string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%08d%s", stem, number, suffix))
 }
 
-// listFiles returns the files with a prefix, by writer and age.
+// listFiles returns the paths of the files with a prefix, sorted by writer and age.
 func listFiles(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -135,7 +135,7 @@ func (f *file) close() error {
 	return f.f.Close()
 }
 
-// dropOldest deletes the files of a stem except the newest, of which it keeps count.
+// dropOldest deletes the files of a stem except the newest count files.
 func dropOldest(dir, stem string, count int) error {
 	paths, err := listFiles(dir, stem+".")
 	if err != nil {

@@ -18,7 +18,7 @@ func TestFormerNames(t *testing.T) {
 	}
 	for _, text := range []string{former, string(current)} {
 		if got, err := ParseDisplacement(text); err != nil || !reflect.DeepEqual(*got, want) {
-			t.Errorf("%s: %v\n%+v\nwant\n%+v", text, err, got, want)
+			t.Errorf("%s: got error %v and\n%+v\nwant\n%+v", text, err, got, want)
 		}
 	}
 	decision := Decision{Time: at, Namespace: "ns", Name: "p", Action: "reject", Plugins: []string{"NodeName"}, Outcome: "refused", Reason: "conflict"}
@@ -29,7 +29,7 @@ func TestFormerNames(t *testing.T) {
 	for _, text := range []string{former, string(current)} {
 		var got Decision
 		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, decision) {
-			t.Errorf("%s: %v\n%+v\nwant\n%+v", text, err, got, decision)
+			t.Errorf("%s: got error %v and\n%+v\nwant\n%+v", text, err, got, decision)
 		}
 	}
 }

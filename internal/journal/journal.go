@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Options configure a journal.
+// Options configures a journal.
 type Options struct {
 	// Writer names the writing component, such as scheduler; each writer has its own files. It
 	// consists of lower-case letters, digits and dashes.
@@ -51,7 +51,7 @@ type batch struct {
 func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
 // Open opens a journal for appending and truncates a line left incomplete by a crash. Only one
-// process may write as a writer; a second one gets an error.
+// process may open the files of a writer; Open returns an error in a second one.
 func Open(dir string, o Options) (*Journal, error) { return openFiles(dir, displacementPrefix, o) }
 
 func openFiles(dir, prefix string, o Options) (*Journal, error) {

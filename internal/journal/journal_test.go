@@ -2,10 +2,10 @@ package journal
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func record(n int) *Displacement {
+func newRecord(n int) *Displacement {
 	return &Displacement{Time: time.Unix(int64(n), 0).UTC(), Cause: "API", Pod: Pod{Namespace: "ns", Name: fmt.Sprint("p", n), UID: fmt.Sprint("u", n)}}
 }
 
@@ -39,13 +39,15 @@ func read(t *testing.T, dir string) []*Displacement {
 	return list
 }
 
-func TestReadNewestFirst(t *testing.T) {
+// TestConcurrentAppends checks that no record is lost, that Read returns the newest first, and that a closed journal
+// refuses records.
+func TestConcurrentAppends(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	var wg sync.WaitGroup
 	for n := range 50 {
 		wg.Go(func() {
-			if err := j.Append(record(n)); err != nil {
+			if err := j.Append(newRecord(n)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -58,7 +60,7 @@ func TestReadNewestFirst(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Append(record(99)); err == nil {
+	if err := j.Append(newRecord(99)); err == nil {
 		t.Error("got no error from Append after Close")
 	}
 }
@@ -79,14 +81,20 @@ func TestSizeIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{FileBytes: 1000, Files: 3})
 	for n := range 200 {
-		if err := j.Append(record(n)); err != nil {
+		if err := j.Append(newRecord(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	files, err := listFiles(dir, displacementPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
 	total := int64(0)
 	for _, f := range files {
-		info, _ := os.Stat(f)
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
 		total += info.Size()
 	}
 	if len(files) != 3 || total > 3000 {
@@ -100,17 +108,25 @@ func TestSizeIsBounded(t *testing.T) {
 func TestIncompleteLine(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
-	_ = j.Append(record(1))
-	_ = j.Close()
-	path := filePath(dir, displacementPrefix+"test", 1)
-	f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	_, _ = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
-	_ = f.Close()
+	err := j.Append(newRecord(1))
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filePath(dir, displacementPrefix+"test", 1), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 	if got := read(t, dir); len(got) != 1 {
 		t.Errorf("got %d records before an incomplete line, want 1", len(got))
 	}
 	j = open(t, dir, Options{})
-	_ = j.Append(record(2))
+	if err := j.Append(newRecord(2)); err != nil {
+		t.Fatal(err)
+	}
 	if got := read(t, dir); len(got) != 2 {
 		t.Errorf("got %d records around an incomplete line, want 2", len(got))
 	}
@@ -119,9 +135,14 @@ func TestIncompleteLine(t *testing.T) {
 func TestInvalidLineIsReported(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
-	_ = j.Append(record(1))
+	if err := j.Append(newRecord(1)); err != nil {
+		t.Fatal(err)
+	}
 	path := filePath(dir, displacementPrefix+"test", 1)
-	data, _ := os.ReadFile(path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, append([]byte("no JSON\n{}\n"), data...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +199,7 @@ func TestKilledWriter(t *testing.T) {
 func writeUntilKilled(dir string) {
 	j, err := Open(dir, Options{Writer: "killed", FileBytes: 4000, Files: 1000})
 	for n := 0; err == nil; n++ {
-		d := record(n)
+		d := newRecord(n)
 		d.Pod.Name = fmt.Sprintf("r%s-%d", os.Getenv("BERTH_JOURNAL_ROUND"), n)
 		d.Pod.UID, d.Rule = d.Pod.Name, strings.Repeat("x", n%700)
 		if err = j.Append(d); err == nil {
@@ -191,15 +212,15 @@ func writeUntilKilled(dir string) {
 
 func TestMergePrefersOriginalRecords(t *testing.T) {
 	at := time.Unix(100, 0)
-	reconstructed, original := record(5), record(3)
+	reconstructed, original := newRecord(5), newRecord(3)
 	reconstructed.Reconstructed, reconstructed.Deleted, reconstructed.Pod = true, &at, original.Pod
 	reconstructed.Replacement = &Replacement{Name: "n", Node: "n2"}
 	original.RequestedBy = "alice"
-	partial := record(3)
+	partial := newRecord(3)
 	partial.Replacement = &Replacement{Name: "n"}
 	for _, order := range [][]*Displacement{{reconstructed, original, partial}, {partial, original, reconstructed}, {original, reconstructed, partial}} {
 		got := Merge(order)
-		if len(got) != 1 || got[0].Reconstructed || got[0].Deleted == nil || got[0].Replacement.Node != "n2" {
+		if len(got) != 1 || got[0].Reconstructed || got[0].RequestedBy != "alice" || got[0].Deleted == nil || got[0].Replacement.Node != "n2" {
 			t.Errorf("got %+v, want the original record with the end and the replacement of the others", got[0])
 		}
 	}

@@ -55,7 +55,7 @@ func readFile(path string) (out []*Displacement, lineErrors []error, err error) 
 	}
 }
 
-// Read returns the records of all writers in the journal's directory; none on nil.
+// Read returns the records of all writers in the journal's directory. It returns none on nil.
 func (j *Journal) Read() (records []*Displacement, lineErrors []error, err error) {
 	if j == nil {
 		return nil, nil, nil
@@ -115,11 +115,11 @@ func (d *Displacement) merge(o *Displacement) {
 
 // fill copies fields that are empty in d.
 func (d *Displacement) fill(o *Displacement) {
-	for _, text := range []struct{ to, from *string }{
+	for _, field := range []struct{ to, from *string }{
 		{&d.Node, &o.Node}, {&d.Reason, &o.Reason}, {&d.Message, &o.Message}, {&d.RequestedBy, &o.RequestedBy}, {&d.Rule, &o.Rule},
 	} {
-		if *text.to == "" {
-			*text.to = *text.from
+		if *field.to == "" {
+			*field.to = *field.from
 		}
 	}
 	if d.Owner == nil {

@@ -34,7 +34,7 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	config, authority := server.LoopbackConfig(), server.Authority()
 	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	options := scheduler.FromSettings(c.Settings)
-	options.Config, options.Listener, options.Log, options.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
+	options.Config, options.Listener, options.Log, options.Decisions, options.Inputs = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions, c.Settings.Inputs
 	options.OnStart = func(livez func() error) {
 		server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return livez() })
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
-	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/controllers/certificates"
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/eviction"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -34,7 +34,7 @@ func ApplySettings(o *apiserver.Options, s settings.Settings, overridden func(fl
 		}
 	}
 	b := s.Berth.Budgets
-	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
+	o.Evictions = eviction.Options{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
 // StartServer starts the API server, which ends last, and blocks until it is ready. It returns an

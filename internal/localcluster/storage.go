@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/rungroup"
 )
 
-// VolumesDir is the directory of claims in the data directory.
+// VolumesDir is the directory of provisioned volumes, relative to the data directory.
 const VolumesDir = "volumes"
 
 // StartProvisioner starts the controller that provisions volumes as directories below
@@ -29,7 +29,7 @@ func StartProvisioner(p *rungroup.Group, config *rest.Config, root string) error
 	if err != nil {
 		return err
 	}
-	p.Start("directories for volumes", func(ctx context.Context) error {
+	p.Start("volume provisioner", func(ctx context.Context) error {
 		return localprovisioner.Run(ctx, client, root, klog.Background())
 	})
 	return nil

@@ -38,10 +38,9 @@ type Adoption struct {
 	Managed []string
 
 	wg      sync.WaitGroup
-	running map[string]adoptedNode // used by the informer's goroutine
+	running map[string]adoptedNode // by node name; used by the informer's goroutine only
 }
 
-// adoptedNode is a node that is simulated.
 type adoptedNode struct {
 	uid  types.UID
 	stop context.CancelFunc
@@ -119,8 +118,8 @@ func isAdoptable(n *corev1.Node) bool {
 	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
 }
 
-// adoptedManifest returns what the agent maintains on a node: the capacity, and the labels and annotations that it needs.
-// The creator owns the others.
+// adoptedManifest returns what the agent maintains on a node: the capacity, and the labels and annotations that it
+// needs. The creator owns the others.
 func adoptedManifest(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}

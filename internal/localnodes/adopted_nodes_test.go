@@ -20,11 +20,11 @@ func TestAdoptedManifest(t *testing.T) {
 		t.Errorf("got labels %v and annotations %v, want only those that the agent needs", m.Labels, m.Annotations)
 	}
 	if cpu := m.Status.Capacity[corev1.ResourceCPU]; cpu.String() != "1k" || m.Status.NodeInfo.ContainerRuntimeVersion != "" {
-		t.Errorf("got status %+v", m.Status)
+		t.Errorf("got status %+v, want 1k CPU and no runtime version", m.Status)
 	}
 	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if m := adoptedManifest(n); len(m.Status.Capacity) != 0 || len(m.Status.Allocatable) != 1 {
-		t.Errorf("got status %+v", m.Status)
+		t.Errorf("got status %+v, want the allocatable resources of the manifest and no capacity", m.Status)
 	}
 	for _, adopt := range []func(*corev1.Node){
 		func(n *corev1.Node) { n.Labels = map[string]string{AdoptedKey: "fake"} },
@@ -32,10 +32,10 @@ func TestAdoptedManifest(t *testing.T) {
 	} {
 		n := &corev1.Node{}
 		if isAdoptable(n) {
-			t.Error("a node without label and annotation is adopted")
+			t.Error("a node without label and annotation is adoptable")
 		}
 		if adopt(n); !isAdoptable(n) {
-			t.Errorf("labels %v, annotations %v: not adopted", n.Labels, n.Annotations)
+			t.Errorf("a node with labels %v and annotations %v is not adoptable", n.Labels, n.Annotations)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func PermanentError(err error) error {
 	return err
 }
 
-// CheckCRI returns why the runtime at endpoint cannot run pods, or nil. It returns nil if
+// CheckCRI returns an error if the runtime at endpoint cannot run pods. It returns nil if
 // the embedded runtime is requested.
 func CheckCRI(requested, endpoint string) error {
 	if requested == runtimeEmbedded {
@@ -71,16 +71,16 @@ func CheckCRI(requested, endpoint string) error {
 	return nil
 }
 
-// UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
-// for a disk that is created later. cri is why a CRI runtime cannot be used; endpointSet reports
-// whether the user set an endpoint. The error contains what each runtime lacks.
-func UseEmbedded(requested string, endpointSet bool, cri error, dir string) (bool, error) {
+// UseEmbedded reports whether pods run in the embedded runtime. The argument dir is its directory,
+// "" for a disk that is created later. The argument criErr is the error of CheckCRI, and endpointSet
+// reports whether the user set an endpoint. The error describes what each runtime lacks.
+func UseEmbedded(requested string, endpointSet bool, criErr error, dir string) (bool, error) {
 	if endpointSet && requested == RuntimeAuto {
 		requested = runtimeCRI
 	}
 	switch requested {
 	case runtimeCRI:
-		return false, PermanentError(cri)
+		return false, PermanentError(criErr)
 	case runtimeEmbedded:
 		if endpointSet {
 			return false, errors.New("--runtime embedded: has no socket; remove --runtime-endpoint")
@@ -91,23 +91,23 @@ func UseEmbedded(requested string, endpointSet bool, cri error, dir string) (boo
 		switch { // a runtime that already runs pods of this node takes precedence
 		case dir != "" && nodeagent.UsedEmbedded(dir) && embeddedErr == nil:
 			return true, nil
-		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(cri) == nil:
+		case criErr == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(criErr) == nil:
 			return false, nil
 		case embeddedErr != nil:
-			return false, errors.Join(embeddedErr, cri)
+			return false, errors.Join(embeddedErr, criErr)
 		}
 		return true, nil
 	}
 	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", requested)
 }
 
-// EmbeddedReason returns why the embedded runtime is used although a socket of another
-// runtime exists.
-func EmbeddedReason(cri error) string {
-	if cri == nil {
+// EmbeddedReason returns the reason for which the embedded runtime is used although a socket of
+// another runtime exists. criErr is the error of CheckCRI.
+func EmbeddedReason(criErr error) string {
+	if criErr == nil {
 		return "pods of this node already run in it"
 	}
-	return cri.Error()
+	return criErr.Error()
 }
 
 func checkEmbedded(dir string) error {

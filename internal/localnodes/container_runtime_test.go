@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestUseEmbedded checks the choice of the runtime, independent of this machine.
+// TestUseEmbedded checks the choice of the runtime, also on machines that lack the embedded runtime's requirements.
 func TestUseEmbedded(t *testing.T) {
 	errNoCRI := errors.New("no CRI")
 	embeddedErr := ""
@@ -52,7 +52,7 @@ func TestUseEmbedded(t *testing.T) {
 	}
 }
 
-// TestUseEmbeddedKeepsRunningPods checks the choice if pods of an earlier start still run.
+// TestUseEmbeddedKeepsRunningPods checks the choice if the agent used a runtime before.
 func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())

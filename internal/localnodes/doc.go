@@ -1,4 +1,4 @@
-// Package localnodes creates the nodes that berth runs on this machine: simulated
-// nodes from flags or Node manifests, and the choice of the container runtime for
+// Package localnodes creates the nodes that berth runs on this machine. It makes
+// simulated nodes from flags or Node manifests, and chooses the container runtime of
 // nodes that run processes.
 package localnodes

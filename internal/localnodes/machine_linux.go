@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// checkMachine returns why the embedded runtime cannot use dir on this machine, or nil.
+// checkMachine returns an error if the embedded runtime cannot use dir on this machine.
 func checkMachine(dir string) error {
 	return errors.Join(embedded.CheckRequirements(), rejectOverlayFS(dir))
 }
@@ -30,10 +30,10 @@ func rejectOverlayFS(dir string) error {
 	return fmt.Errorf("%s is on overlayfs, which cannot hold container file systems (choose another disk with --root-dir)", dir)
 }
 
-// CheckContainerd returns what containerd lacks for virtual nodes on this machine, or nil.
+// CheckContainerd returns an error that names what containerd lacks for virtual nodes on this machine.
 func CheckContainerd() error { return containerd.CheckRequirements(true) }
 
-// CheckNameservers returns why pods cannot use the nameservers of resolvConf, or nil.
+// CheckNameservers returns an error if pods cannot use the nameservers of resolvConf.
 func CheckNameservers(resolvConf string) error { return pods.CheckNameservers(resolvConf) }
 
 // MachineMemory returns the memory of this machine in bytes.

@@ -32,7 +32,7 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.File, "nodes-file", "", "YAML or JSON file with Node manifests to simulate")
 }
 
-// BuildNodes returns the selected nodes. name names nodes of equal size.
+// BuildNodes returns the selected nodes. name returns the name of the i-th of nodes with equal size, from 0.
 func (f *Flags) BuildNodes(name func(i int) string) ([]*corev1.Node, error) {
 	switch {
 	case f.SizeSet && (f.File != "" || f.Openb != ""):
@@ -125,7 +125,7 @@ func decodeNodes(doc []byte) ([]*corev1.Node, error) {
 	return []*corev1.Node{n}, err
 }
 
-// validateNode validates a manifest. Items of a NodeList need no apiVersion and kind.
+// validateNode validates a manifest and returns it as stripNode does. Items of a NodeList need no apiVersion and kind.
 func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
 	if untypedItem := listed && node.Kind == "" && node.APIVersion == ""; !untypedItem && (node.Kind != "Node" || node.APIVersion != "v1") {
 		return nil, fmt.Errorf("apiVersion %q, kind %q: must be v1 Node", node.APIVersion, node.Kind)
@@ -136,8 +136,8 @@ func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
 	return stripNode(node), nil
 }
 
-// stripNode drops the identity and what the kubelet reported, so that a dump of a cluster
-// can be simulated.
+// stripNode returns a node without its identity and without the status, except for resources and images. So a dump of a
+// cluster can be simulated.
 func stripNode(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, n.Labels, n.Annotations

@@ -35,7 +35,7 @@ func countReadyNodes(ctx context.Context, client kubernetes.Interface, names map
 	return ready, others, nil
 }
 
-// describeUnreadyNode describes the first of the named nodes that is not usable.
+// describeUnreadyNode describes the first of the named nodes that is not usable. It returns "" if all are.
 func describeUnreadyNode(ctx context.Context, client kubernetes.Interface, names map[string]bool) string {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		n, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -52,7 +52,7 @@ func describeUnreadyNode(ctx context.Context, client kubernetes.Interface, names
 		}
 		return fmt.Sprintf("node %s is ready but still tainted", name)
 	}
-	return "for the API server"
+	return ""
 }
 
 func isNodeUsable(n *corev1.Node) bool {
@@ -69,11 +69,11 @@ func isNodeUsable(n *corev1.Node) bool {
 	return false
 }
 
-// progressInterval is the time between messages about missing nodes.
+// progressInterval is the time between messages about nodes that are not ready.
 const progressInterval = 5 * time.Second
 
-// WaitForNodes waits until all nodes accept pods and returns the number of other nodes.
-func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, realNodes []string) (others int, err error) {
+// WaitForNodes waits until nodes and the nodes with the given names accept pods. It returns the number of other nodes.
+func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, nodeNames []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return 0, err
@@ -82,7 +82,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	for _, n := range nodes {
 		names[n.Name] = true
 	}
-	for _, name := range realNodes {
+	for _, name := range nodeNames {
 		names[name] = true
 	}
 	bar := cli.ProgressBar{W: os.Stderr}
@@ -99,7 +99,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 		if len(names) > 100 {
 			bar.Show(ready, len(names), "nodes ready")
 		} else if time.Now().After(nextMessage) {
-			if status := describeUnreadyNode(ctx, client, names); status != lastMessage {
+			if status := describeUnreadyNode(ctx, client, names); status != "" && status != lastMessage {
 				fmt.Fprintln(os.Stderr, "berth: still waiting:", status)
 				lastMessage = status
 			}

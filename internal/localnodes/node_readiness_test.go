@@ -21,7 +21,7 @@ func TestDescribeUnreadyNode(t *testing.T) {
 		"node offline is not ready: container runtime NetworkReady=false: NetworkPluginNotReady": {"ready": true, "offline": true},
 		"node my_laptop is not registered yet (see the log)":                                     {"ready": true, "my_laptop": true, "offline": true},
 		"node tainted is ready but still tainted":                                                {"tainted": true},
-		"for the API server": {"ready": true},
+		"": {"ready": true},
 	} {
 		if got := describeUnreadyNode(t.Context(), api, names); got != want {
 			t.Errorf("%v: got %q, want %q", names, got, want)

@@ -52,7 +52,7 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
 	s := &simulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
-	serving.Usage = s.pressure.Usage
+	serving.Usage, serving.Pressure = s.pressure.Usage, s.pressure.Report
 	if s.server, err = simulatedstats.Announce(serving, nodes); err != nil {
 		return nil, err
 	}
@@ -63,8 +63,7 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	return s, err
 }
 
-// newSimulatedPressure returns the simulated node pressure, with the same configuration as
-// on real nodes.
+// newSimulatedPressure returns the simulated node pressure, with the configuration that node agents use.
 func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, events record.EventRecorder) *scripted.Manager {
 	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
 		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events}
@@ -78,14 +77,14 @@ func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, even
 // Start starts the agent and its servers.
 func (s *simulatedNodes) Start(p *rungroup.Group) {
 	p.Start("nodes", s.agent.Run)
-	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
-	p.Start("events of nodes", func(ctx context.Context) error {
+	p.Start("node pressure", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+	p.Start("node events", func(ctx context.Context) error {
 		<-ctx.Done()
 		s.events.Shutdown()
 		return nil
 	})
 	if s.server != nil {
-		p.Start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+		p.Start("node server", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}
 }
 

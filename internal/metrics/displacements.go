@@ -30,7 +30,7 @@ func NewDisplacements() *Displacements {
 
 // Count counts one displacement. It is the OnDisplaced function of executor.Displacer.
 func (d *Displacements) Count(rec *journal.Displacement) {
-	c, _ := displacement.ParseCause(rec.Cause)
+	c, _ := displacement.ParseCause(rec.Cause) // other causes count as Unknown
 	outcome := defaultBudgetOutcome(c)
 	for i := range rec.Budgets {
 		if rec.Budgets[i].Overruled {

@@ -55,7 +55,6 @@ func buildInfo() prometheus.Collector {
 	return g
 }
 
-// buildLabels returns the labels of the build.
 func buildLabels() prometheus.Labels {
 	labels := prometheus.Labels{"git_version": "", "git_commit": "", "git_tree_state": "", "build_date": "",
 		"go_version": runtime.Version(), "compiler": runtime.Compiler, "platform": runtime.GOOS + "/" + runtime.GOARCH}

@@ -78,7 +78,7 @@ var _ quota.Evaluator = &evaluator{}
 // GroupResource returns the resource that the evaluator counts.
 func (e *evaluator) GroupResource() schema.GroupResource { return e.resource }
 
-// Handles reports whether a request can change the usage: creates, and updates that change sizes.
+// Handles reports whether a request can change the usage: a creation, or an update of one of e.updates.
 func (e *evaluator) Handles(a admission.Attributes) bool {
 	switch a.GetOperation() {
 	case admission.Create:
@@ -142,7 +142,7 @@ func (e *evaluator) UncoveredQuotaScopes(limited, matched []corev1.ScopedResourc
 	return uncovered, nil
 }
 
-// Usage returns the quota usage of the object.
+// Usage returns the quota usage of the object, including its object count.
 func (e *evaluator) Usage(obj runtime.Object) (corev1.ResourceList, error) {
 	used := e.usage(obj)
 	if used == nil {

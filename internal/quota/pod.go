@@ -3,7 +3,6 @@ package quota
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -89,7 +88,7 @@ func podConstraints(required []corev1.ResourceName, obj runtime.Object) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	sort.Strings(texts)
+	slices.Sort(texts)
 	return fmt.Errorf("must specify %s", strings.Join(texts, "; "))
 }
 

@@ -48,7 +48,7 @@ func TestUsage(t *testing.T) {
 		"load balancer without node ports": {"services", &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
 			AllocateLoadBalancerNodePorts: ptr.To(false), Ports: []corev1.ServicePort{{Port: 1}, {Port: 2, NodePort: 30001}}}},
 			list("count/services", "1", "services", "1", "services.loadbalancers", "1", "services.nodeports", "1")},
-		"claim with a smaller request": {"persistentvolumeclaims", &corev1.PersistentVolumeClaim{
+		"claim with a larger allocated size": {"persistentvolumeclaims", &corev1.PersistentVolumeClaim{
 			Spec:   corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: list("storage", "1Gi")}},
 			Status: corev1.PersistentVolumeClaimStatus{AllocatedResources: list("storage", "2Gi")}},
 			list("count/persistentvolumeclaims", "1", "persistentvolumeclaims", "1", "requests.storage", "2Gi")},
@@ -74,15 +74,15 @@ func TestPodScopes(t *testing.T) {
 		scope         requirement
 		high, gpuOnly bool
 	}{
-		"terminating":     {requirement{ScopeName: corev1.ResourceQuotaScopeTerminating}, true, false},
-		"not terminating": {requirement{ScopeName: corev1.ResourceQuotaScopeNotTerminating}, false, true},
-		"best effort":     {requirement{ScopeName: corev1.ResourceQuotaScopeBestEffort}, false, true},
-		"not best effort": {requirement{ScopeName: corev1.ResourceQuotaScopeNotBestEffort}, true, false},
-		"affinity":        {requirement{ScopeName: corev1.ResourceQuotaScopeCrossNamespacePodAffinity, Operator: corev1.ScopeSelectorOpExists}, true, false},
-		"any class":       {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpExists}, true, false},
-		"no class":        {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpDoesNotExist}, false, true},
-		"class":           {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"high"}}, true, false},
-		"other class":     {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpNotIn, Values: []string{"high"}}, false, true},
+		"terminating":              {requirement{ScopeName: corev1.ResourceQuotaScopeTerminating}, true, false},
+		"not terminating":          {requirement{ScopeName: corev1.ResourceQuotaScopeNotTerminating}, false, true},
+		"best effort":              {requirement{ScopeName: corev1.ResourceQuotaScopeBestEffort}, false, true},
+		"not best effort":          {requirement{ScopeName: corev1.ResourceQuotaScopeNotBestEffort}, true, false},
+		"cross-namespace affinity": {requirement{ScopeName: corev1.ResourceQuotaScopeCrossNamespacePodAffinity, Operator: corev1.ScopeSelectorOpExists}, true, false},
+		"any priority class":       {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpExists}, true, false},
+		"no priority class":        {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpDoesNotExist}, false, true},
+		"the priority class":       {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"high"}}, true, false},
+		"another priority class":   {requirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpNotIn, Values: []string{"high"}}, false, true},
 	} {
 		for p, want := range map[*corev1.Pod]bool{high: tc.high, gpuOnly: tc.gpuOnly} {
 			if got, err := podMatchesScope(tc.scope, p); err != nil || got != want {
@@ -105,8 +105,9 @@ func TestClaimScope(t *testing.T) {
 
 func TestRequiredResources(t *testing.T) {
 	noRequests := pod(func(*corev1.Pod) {})
-	if err := podConstraints([]corev1.ResourceName{"requests.cpu", "limits.memory", "limits.ephemeral-storage", "pods"}, noRequests); err == nil || err.Error() != "must specify limits.memory for: c; requests.cpu for: c" {
-		t.Errorf("pod without requests: got error %v", err)
+	const want = "must specify limits.memory for: c; requests.cpu for: c"
+	if err := podConstraints([]corev1.ResourceName{"requests.cpu", "limits.memory", "limits.ephemeral-storage", "pods"}, noRequests); err == nil || err.Error() != want {
+		t.Errorf("pod without requests: got error %v, want %s", err, want)
 	}
 	podLevel := pod(func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "1")} })
 	if err := podConstraints([]corev1.ResourceName{"requests.cpu"}, podLevel); err != nil {

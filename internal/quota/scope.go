@@ -9,7 +9,6 @@ import (
 	"k8s.io/kubectl/pkg/util/qos"
 )
 
-// podMatchesScope reports whether a pod is in a scope.
 func podMatchesScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 )
 
 // Group is a set of components in one process. When one ends, all end. The API server ends
-// last, so that the others can finish their requests.
+// last, so that the other components can finish their requests.
 type Group struct {
 	Ctx               context.Context
 	cancel            context.CancelCauseFunc
@@ -17,11 +17,11 @@ type Group struct {
 	WaitGroup, lastWG sync.WaitGroup
 }
 
-// ErrStopped is the cause of a stop by a signal.
+// ErrStopped is the cause of a stop without a failure: a component ended without an error, or the command was stopped.
 var ErrStopped = errors.New("stopped")
 
 // Run calls start, waits until all components have ended, and returns the error of the
-// first one that ended. It returns nil after Ctrl-C.
+// first one that ended. It returns nil if ctx was canceled or the cause is [ErrStopped].
 func Run(ctx context.Context, start func(*Group) error) error {
 	p := &Group{}
 	p.Ctx, p.cancel = context.WithCancelCause(ctx)
@@ -41,12 +41,12 @@ func Run(ctx context.Context, start func(*Group) error) error {
 	return err
 }
 
-// Start starts a component.
+// Start starts a component. An error names it.
 func (p *Group) Start(name string, run func(context.Context) error) {
 	p.WaitGroup.Go(func() { p.finish(name, run(p.Ctx)) })
 }
 
-// StartLast starts a component that the others need until they have ended.
+// StartLast starts a component that the other components need until they have ended.
 func (p *Group) StartLast(name string, run func(context.Context) error) {
 	p.lastWG.Go(func() { p.finish(name, run(p.lastCtx)) })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/recording"
 )
 
 // Settings is the content of the configuration files.
@@ -21,8 +22,9 @@ type Settings struct {
 	Berth     config.Berth
 	Scheduler config.KubeScheduler
 	Kubelet   config.Kubelet
-	Journal   *journal.Journal   // directory of --journal; nil if there is none
-	Decisions *journal.Decisions // scheduling decisions in the same directory; nil if there is none
+	Journal   *journal.Journal    // directory of --journal; nil if there is none
+	Decisions *journal.Decisions  // scheduling decisions in the same directory; nil if there is none
+	Inputs    *recording.Recorder // inputs of the scheduler in the same directory; nil if they are not recorded
 }
 
 // AddFlag adds --config.

@@ -2,5 +2,5 @@
 
 package testkit
 
-// Race reports whether the race detector is on. It makes a program allocate more memory.
+// Race reports whether the race detector is on. The detector makes a program allocate more memory.
 const Race = false

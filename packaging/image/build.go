@@ -22,7 +22,7 @@ import (
 	"github.com/berthproject/berth/packaging/sbom"
 )
 
-// user is the user and group of the image, as numbers. No distribution assigns these.
+// user is the user and group of the image, as numbers. No distribution assigns these numbers.
 const user = "65532:65532"
 
 // release has the properties that all binaries of an image share.
@@ -31,7 +31,7 @@ type release struct {
 	created               time.Time
 }
 
-// platform is the binary of one platform.
+// platform is the operating system and architecture of a binary, and the path of the binary.
 type platform struct{ os, arch, file string }
 
 // build returns the image index and the SBOM of each platform.
@@ -94,7 +94,7 @@ func buildPlatform(r release, p platform) (v1.Image, []byte, error) {
 	return mutate.Annotations(image, labels(r)).(v1.Image), doc, nil
 }
 
-// newConfig returns the configuration of an image.
+// newConfig returns the configuration of the image of a platform.
 func newConfig(image v1.Image, r release, p platform) *v1.ConfigFile {
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -129,7 +129,7 @@ func labels(r release) map[string]string {
 	return out
 }
 
-// checkStatic returns an error if a binary needs a dynamic linker, which the image does not have.
+// checkStatic returns an error if a binary requires a dynamic linker, which the image does not have.
 func checkStatic(binary []byte) error {
 	parsed, err := elf.NewFile(bytes.NewReader(binary))
 	if err != nil {
@@ -155,7 +155,7 @@ func rootCertificates() []byte {
 	return out.Bytes()
 }
 
-// file is an entry of a layer; a name that ends in a slash is a directory.
+// file is an entry of a layer. It is a directory if its name ends in a slash.
 type file struct {
 	name string
 	data []byte

@@ -25,7 +25,7 @@ import (
 	spdx "github.com/spdx/tools-golang/json"
 )
 
-// program builds a small static binary that depends on a module.
+// program builds a small static binary that depends on a module, and returns its path.
 func program(t *testing.T, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
@@ -64,7 +64,7 @@ func unpack(t *testing.T, file string) string {
 	}
 }
 
-// filesOf returns the files of an image.
+// filesOf returns the contents and modes of the files of an image by path.
 func filesOf(t *testing.T, image v1.Image) (files map[string][]byte, modes map[string]int64) {
 	t.Helper()
 	files, modes = map[string][]byte{}, map[string]int64{}
@@ -141,7 +141,7 @@ func checkImage(t *testing.T, image v1.Image) {
 	}
 	if c := config.Config; c.User != "65532:65532" || !slices.Equal(c.Entrypoint, []string{"/berth"}) ||
 		c.Labels["org.opencontainers.image.version"] != "v1.2.3" || c.Labels["org.opencontainers.image.revision"] != "abc" {
-		t.Errorf("configuration %+v, want user 65532:65532, entrypoint /berth, version v1.2.3 and revision abc", c)
+		t.Errorf("got configuration %+v, want user 65532:65532, entrypoint /berth, version v1.2.3 and revision abc", c)
 	}
 	files, modes := filesOf(t, image)
 	if modes["berth"] != 0o755 || len(files["berth"]) == 0 {
@@ -149,7 +149,7 @@ func checkImage(t *testing.T, image v1.Image) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(files["etc/ssl/certs/ca-certificates.crt"]) {
-		t.Error("the image has no CA certificates")
+		t.Error("got no CA certificates in the image, want some")
 	}
 	if n := strings.Count(string(files["etc/ssl/certs/ca-certificates.crt"]), "BEGIN CERTIFICATE"); n < 80 {
 		t.Errorf("the image has %d CA certificates, want at least 80", n)
@@ -166,7 +166,7 @@ func checkSBOM(t *testing.T, image v1.Image, file string) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(embedded, written) {
-		t.Errorf("the SBOM of the image differs from %s", file)
+		t.Errorf("got an SBOM of %d bytes in the image, want that of %s with %d bytes", len(embedded), file, len(written))
 	}
 	doc, err := spdx.Read(bytes.NewReader(embedded))
 	if err != nil {
@@ -181,7 +181,7 @@ func checkSBOM(t *testing.T, image v1.Image, file string) {
 	}
 }
 
-// TestImageIsReproducible builds the image twice, the second time from a binary with another time and path.
+// TestImageIsReproducible checks that two images are equal if their binaries differ only in modification time and path.
 func TestImageIsReproducible(t *testing.T) {
 	var images [][]byte
 	for range 2 {
@@ -196,7 +196,7 @@ func TestImageIsReproducible(t *testing.T) {
 		images = append(images, data)
 	}
 	if !bytes.Equal(images[0], images[1]) {
-		t.Error("two builds of the same binary differ")
+		t.Error("got different images of two builds of a binary, want equal images")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestInvalidArguments(t *testing.T) {
 		{[]string{"-out", "-", "linux/amd64=/nonexistent"}, "linux/amd64: open /nonexistent"},
 	} {
 		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("image %q returned error %v, want %q", c.args, err, c.want)
+			t.Errorf("run(%q): got error %v, want one with %q", c.args, err, c.want)
 		}
 	}
 }

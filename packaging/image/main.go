@@ -10,6 +10,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -42,7 +43,7 @@ func run(args []string) error {
 		return fmt.Errorf("-date: %w", err)
 	}
 	if flags.NArg() == 0 {
-		return fmt.Errorf("no binary: give one or more OS/ARCHITECTURE=FILE")
+		return errors.New("no binary: give one or more OS/ARCHITECTURE=FILE")
 	}
 	var platforms []platform
 	for _, arg := range flags.Args() {

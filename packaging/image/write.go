@@ -47,7 +47,7 @@ func write(index v1.ImageIndex, r release, path string) error {
 	return out.Close()
 }
 
-// fullName returns the image's name with registry and repository: containerd does not add those that docker assumes.
+// fullName returns the name of the image with registry and repository. containerd does not add the defaults of docker.
 func fullName(r release) string {
 	full := r.name + ":" + r.version
 	if !strings.Contains(r.name, "/") {

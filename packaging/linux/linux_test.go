@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// program builds a small binary with the commands man and completion.
+// program builds a small binary with the commands man and completion, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "berth")
@@ -54,6 +54,7 @@ func requireProgram(t *testing.T, program string) {
 	}
 }
 
+// skipOrFail skips the test, or fails it if BERTH_REQUIRE is all.
 func skipOrFail(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("BERTH_REQUIRE") == "all" {
@@ -62,7 +63,7 @@ func skipOrFail(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// output runs a program and returns its output.
+// output runs a program and returns its standard output and error output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -72,7 +73,8 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestInstallDeb installs the deb in a directory, checks what it created, and removes it.
+// TestInstallDeb checks the files and the user that the deb creates when it is installed in a directory, and that its
+// removal leaves only the directory of credentials.
 func TestInstallDeb(t *testing.T) {
 	requireProgram(t, "dpkg")
 	if os.Getuid() != 0 {
@@ -108,32 +110,32 @@ func TestInstallDeb(t *testing.T) {
 		}
 	}
 	if pages, _ := filepath.Glob(filepath.Join(root, "usr/share/man/man1/berth*.1")); len(pages) == 0 {
-		t.Error("the package has no manual page")
+		t.Error("got no manual page, want at least one")
 	}
 	users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
 	if err != nil || !strings.Contains(string(users), "berth:x:") {
 		t.Errorf("etc/passwd is %q (error %v), want a user berth", users, err)
 	}
 	if enabled, _ := filepath.Glob(filepath.Join(root, "etc/systemd/system/*")); len(enabled) > 0 {
-		t.Errorf("the package enabled %q", enabled)
+		t.Errorf("got enabled units %q, want none", enabled)
 	}
 	output(t, "dpkg", append(dpkg, "--remove", "berth")...)
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/berth")); err == nil {
-		t.Error("usr/bin/berth still exists after the removal")
+		t.Error("usr/bin/berth exists after the removal, want none")
 	}
 	if _, err := os.Stat(filepath.Join(root, "etc/berth")); err != nil {
-		t.Errorf("the removal also removed the directory of credentials: %v", err)
+		t.Errorf("etc/berth after the removal: got error %v, want the directory of credentials", err)
 	}
 }
 
-// TestRPM lists the files of the rpm.
+// TestRPM checks that the rpm has the binary, the kubectl plugin and a unit.
 func TestRPM(t *testing.T) {
 	requireProgram(t, "rpm")
 	_, rpm := packages(t)
 	files := strings.Split(output(t, "rpm", "-qlp", rpm), "\n")
 	for _, name := range []string{"/usr/bin/berth", "/usr/bin/kubectl-berth", "/usr/lib/systemd/system/berth-server.service"} {
 		if !slices.Contains(files, name) {
-			t.Errorf("the rpm lacks %s", name)
+			t.Errorf("got files %q in the rpm, want %s", files, name)
 		}
 	}
 }
@@ -145,12 +147,12 @@ func TestPackagesAreReproducible(t *testing.T) {
 		a, errA := os.ReadFile(pair[0])
 		b, errB := os.ReadFile(pair[1])
 		if errA != nil || errB != nil || string(a) != string(b) {
-			t.Errorf("%s and a second build differ (%v, %v)", filepath.Base(pair[0]), errA, errB)
+			t.Errorf("%s: got another content in a second build (errors %v, %v), want equal packages", filepath.Base(pair[0]), errA, errB)
 		}
 	}
 }
 
-// TestUnits checks the units with systemd-analyze, with a program that exists.
+// TestUnits checks the units with systemd-analyze. It replaces their program with one that exists.
 func TestUnits(t *testing.T) {
 	requireProgram(t, "systemd-analyze")
 	units, err := filepath.Glob("units/*.service")
@@ -194,7 +196,7 @@ func TestPackageVersion(t *testing.T) {
 	}
 }
 
-// TestBinaryIsStatic checks that the program needs no library.
+// TestBinaryIsStatic checks that the program imports no library.
 func TestBinaryIsStatic(t *testing.T) {
 	file, err := elf.Open(program(t))
 	if err != nil {

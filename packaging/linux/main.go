@@ -2,7 +2,7 @@
 //
 //	linux -version v1.2.3 -arch amd64 -binary FILE -date 2026-01-02T03:04:05Z -out DIR
 //
-// Run it in packaging/linux. The binary, or -docs-from for another architecture's, writes the manual pages and the
+// Run it in packaging/linux. The program of -docs-from, by default the binary, writes the manual pages and the
 // completion scripts, so it must run on this machine. Equal binaries and flags give equal packages.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ func run(args []string) error {
 		return err
 	}
 	if *binary == "" {
-		return fmt.Errorf("-binary is required")
+		return errors.New("-binary is required")
 	}
 	created, err := time.Parse(time.RFC3339, *date)
 	if err != nil {
@@ -80,7 +81,7 @@ func packageVersion(version string) string {
 	return "0~" + version
 }
 
-// writeDocs writes manual pages and completion scripts.
+// writeDocs writes the manual pages and completion scripts of a program to a directory.
 func writeDocs(dir, program string) error {
 	if message, err := exec.Command(program, "man", filepath.Join(dir, "man")).CombinedOutput(); err != nil {
 		return fmt.Errorf("writing the manual pages: %w: %s", err, message)
@@ -97,6 +98,7 @@ func writeDocs(dir, program string) error {
 	return nil
 }
 
+// writeSBOM writes the SBOM of a binary.
 func writeSBOM(path, binary, version string, created time.Time) error {
 	data, err := os.ReadFile(binary)
 	if err != nil {
@@ -110,7 +112,7 @@ func writeSBOM(path, binary, version string, created time.Time) error {
 	return os.WriteFile(path, doc, 0o644)
 }
 
-// pack writes one package.
+// pack writes the package of a format to the directory out. variables are those of nfpm.yaml.
 func pack(format string, variables map[string]string, created time.Time, out string) error {
 	config, err := nfpm.ParseFileWithEnvMapping("nfpm.yaml", func(name string) string { return variables[name] })
 	if err != nil {

@@ -9,7 +9,7 @@ if command -v systemd-sysusers >/dev/null; then
 elif ! grep -q '^berth:' "$root/etc/passwd"; then
   useradd ${root:+--prefix "$root"} --system --user-group --home-dir /var/lib/berth --no-create-home --shell /usr/sbin/nologin berth
 fi
-# The services of agent and server create their own directories below.
+# The services of agent and server create subdirectories.
 install -d -m 0755 "$root/var/lib/berth"
 [ -d "$root/etc/berth" ] || install -d -m 0700 "$root/etc/berth"
 

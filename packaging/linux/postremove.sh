@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reloads systemd, so that it no longer knows the removed units.
+# Reloads systemd after the units have been removed.
 set -e
 if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then
   systemctl daemon-reload || true

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stops the services before the package is removed, but not before an upgrade. Data and credentials are kept.
+# Stops the services before the package is removed, but not before an upgrade. It does not delete data and credentials.
 set -e
 case $1 in
 remove | 0)

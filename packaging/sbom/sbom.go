@@ -14,7 +14,8 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// FromBinary returns the SPDX 2.3 document, as JSON, of the Go binary at path. Equal arguments give an equal document.
+// FromBinary returns the SPDX 2.3 document, as JSON, of the Go binary at path. digest is the SHA-256 of the binary in
+// hexadecimal. Equal arguments give an equal document.
 func FromBinary(path, name, version, digest string, created time.Time) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -73,6 +74,7 @@ func addModule(doc *v2_3.Document, id common.ElementID, m *debug.Module) {
 	doc.Relationships = append(doc.Relationships, relate("binary", common.TypeRelationshipDependsOn, id))
 }
 
+// relate returns a relationship between two elements of the document.
 func relate(from common.ElementID, kind string, to common.ElementID) *v2_3.Relationship {
 	return &v2_3.Relationship{
 		RefA: common.DocElementID{ElementRefID: from}, Relationship: kind, RefB: common.DocElementID{ElementRefID: to},

@@ -52,10 +52,14 @@ func newBench(ctx context.Context, o *options) (*bench, error) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// loadAverage returns the load of the machine.
+// loadAverage returns the load averages of 1, 5 and 15 minutes.
 func loadAverage() string {
-	raw, _ := os.ReadFile("/proc/loadavg")
-	return strings.Join(strings.Fields(string(raw))[:min(3, len(strings.Fields(string(raw))))], " ")
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	fields := strings.Fields(string(raw))
+	return strings.Join(fields[:min(3, len(fields))], " ")
 }
 
 // command returns a pinned process.
@@ -73,7 +77,7 @@ type side struct {
 	command []string
 }
 
-// sides builds the in-process commands.
+// sides builds the in-process programs and returns the named sides.
 func (b *bench) sides(names ...string) ([]side, error) {
 	peer, err := process.Build(b.ctx, ".", "./kubescheduler", "kubescheduler")
 	if err != nil {
@@ -91,7 +95,6 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	return sides, nil
 }
 
-// runSide runs the workload in a file with one side.
 func (b *bench) runSide(s side, file string) (*workload.Result, error) {
 	cmd := b.command(append(append([]string{}, s.command...), file)...)
 	var out, errs bytes.Buffer

@@ -1,9 +1,9 @@
 // Command bench compares the cost of Berth and of kube-scheduler, v1.36.3, in one run.
 //
-// `make bench-parity` runs it. It builds both sides, gives the same workload to each,
-// alternating (A B A B ...), in separate processes on the same CPUs, and prints the
-// cost of each, the ratio with its spread over the rounds, and the targets. It asserts
-// nothing, because other load on the machine changes the results.
+// `make bench-parity` runs it. It builds both sides and gives the same workload to each,
+// alternating (A B A B ...), in separate processes on the same CPUs. It prints the cost of
+// each, the ratio with its spread over the rounds, and the targets. It asserts nothing,
+// because other load on the machine changes the results.
 //
 // There are four parts, selected with -parts:
 //

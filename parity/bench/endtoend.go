@@ -202,10 +202,13 @@ func (b *bench) waitBound(watcher *podWatcher, pods int, s *server) error {
 	if b.o.quick {
 		timeout = 20 * time.Second
 	}
-	for from := time.Now(); watcher.count() < pods; time.Sleep(10 * time.Millisecond) {
-		if b.ctx.Err() != nil || time.Since(from) > timeout {
-			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", watcher.count(), pods, len(watcher.seen), timeout, s.Tail())
+	for from := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		bound, seen := watcher.count()
+		if bound >= pods {
+			return nil
+		}
+		if passed := time.Since(from); b.ctx.Err() != nil || passed > timeout {
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", bound, pods, seen, passed, s.Tail())
 		}
 	}
-	return nil
 }

@@ -1,4 +1,3 @@
-// Command bench compares Berth and kube-scheduler; see doc.go.
 package main
 
 import (
@@ -14,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// options are the flags.
 type options struct {
 	quick  bool
 	rounds int

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// memory compares the memory of both at 5,000 nodes and 100,000 pods.
+// memory compares the memory of both sides at 5,000 nodes and 100,000 pods.
 func (b *bench) memory() error {
 	sides, err := b.sides(kube, berth)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// openB lets both place OpenB's pods with whole devices, which request more GPUs than exist.
+// openB lets both sides place OpenB's pods with whole devices, which request more GPUs than exist.
 func (b *bench) openB() error {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
@@ -42,6 +42,7 @@ func (b *bench) openB() error {
 	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs requested of %d; evictions immediate, victims arrive again immediately\n\n",
 		len(w.Nodes), len(w.Pods), w.Batch, requested, capacity)
 	fmt.Println("| | kube-scheduler | berth |\n|---|---|---|")
+	unplacedButFeasible := func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).unplacedButFeasible) }
 	rows := []struct {
 		name string
 		of   func(*workload.Result) float64
@@ -55,7 +56,7 @@ func (b *bench) openB() error {
 		{"GPUs in use at the end", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).gpus) }},
 		{"LS pods placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[1000]) }},
 		{"LS pods pending", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).pending[1000]) }},
-		{"LS pods pending that would fit without pods of lower priority", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).unplacedButFeasible) }},
+		{"LS pods pending that would fit without pods of lower priority", unplacedButFeasible},
 		{"Burstable and Guaranteed placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[500]) }},
 		{"BE placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[0]) }},
 		{"nodes over capacity", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).overcommittedNodes) }},
@@ -65,7 +66,7 @@ func (b *bench) openB() error {
 	}
 	fmt.Println()
 	var v verdicts
-	unplaced := summarize(results[berth], rows[9].of).high
+	unplaced := summarize(results[berth], unplacedButFeasible).high
 	v.add(fmt.Sprintf("openb: %.0f LS pods are pending that could be placed, target 0", unplaced), unplaced == 0)
 	v.print(b.o)
 	return nil
@@ -96,8 +97,7 @@ type placementResult struct {
 func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult {
 	e := placementResult{placed: map[int32]int{}, pending: map[int32]int{}}
 	all, high := map[string]amounts{}, map[string]amounts{}
-	waiting := map[int]bool{} // templates of LS pods, with at least 1 pod
-	pendingByTemplate := map[int]int{}
+	pendingByTemplate := map[int]int{} // the number of pending LS pods
 	for _, f := range r.Final {
 		t := w.Pods[f.Pod]
 		pod := w.Templates[t]
@@ -105,7 +105,6 @@ func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult
 		if f.Node == "" {
 			e.pending[priority]++
 			if priority == 1000 {
-				waiting[t] = true
 				pendingByTemplate[t]++
 			}
 			continue
@@ -119,12 +118,12 @@ func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult
 			high[f.Node] = high[f.Node].plus(requests)
 		}
 	}
-	for t := range waiting {
+	for t, pending := range pendingByTemplate {
 		requests := amountsOf(w.Templates[t].Spec.Containers[0].Resources.Requests)
 		requests[3] = 1
 		for _, n := range w.Nodes {
 			if matchesNodeAffinity(w.Templates[t], n) && high[n.Name].plus(requests).within(amountsOf(n.Status.Allocatable)) {
-				e.unplacedButFeasible += pendingByTemplate[t]
+				e.unplacedButFeasible += pending
 				break
 			}
 		}
@@ -137,7 +136,7 @@ func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult
 	return e
 }
 
-// amounts are CPU, memory, GPUs and pods.
+// amounts are CPU in millicores, memory in bytes, GPUs and pods.
 type amounts [4]int64
 
 func amountsOf(list corev1.ResourceList) amounts {

@@ -63,8 +63,9 @@ func (w *podWatcher) record(pod *corev1.Pod) {
 	}
 }
 
-func (w *podWatcher) count() int {
+// count returns the numbers of pods that were bound and that were seen.
+func (w *podWatcher) count() (bound, seen int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.bound)
+	return len(w.bound), len(w.seen)
 }

@@ -18,7 +18,7 @@ import (
 type server struct {
 	*process.Process
 	dir    string
-	berth  string
+	berth  string // the program
 	client kubernetes.Interface
 }
 
@@ -45,8 +45,8 @@ func (b *bench) startServer(berth string) (*server, error) {
 	return s, err
 }
 
-// newClient returns a client without rate limits and with its own connection.
-// Otherwise client-go shares one among clients with the same configuration.
+// newClient returns a client without rate limits and with a separate connection. Otherwise client-go
+// shares one among clients with the same configuration.
 func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -57,7 +57,7 @@ func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(c)
 }
 
-// credential writes the kubeconfig of a scheduler.
+// credential writes the kubeconfig of a scheduler and returns its path.
 func (s *server) credential(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, s.berth, "credentials", "--for", "scheduler", "--data-dir", s.dir).Output()
 	if err != nil {
@@ -67,14 +67,13 @@ func (s *server) credential(ctx context.Context) (string, error) {
 	return file, os.WriteFile(file, out, 0o600)
 }
 
-// schedulerConfig raises kube-scheduler's limits on its own requests.
+// schedulerConfig raises the limits of kube-scheduler's client.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000, contentType: application/vnd.kubernetes.protobuf}
 leaderElection: {leaderElect: false}
 `
 
-// startScheduler starts one of the schedulers.
 func (b *bench) startScheduler(side string, s *server, commands map[string]string) (*process.Process, error) {
 	credential, err := s.credential(b.ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ func newSummary(all []float64) summary {
 	return summary{all[len(all)/2], all[0], all[len(all)-1]}
 }
 
-// ratio returns the quotient of the two sides, round by round.
+// ratio summarizes the quotients of a figure of a and b, round by round.
 func ratio(a, b []*workload.Result, of func(*workload.Result) float64) summary {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -49,7 +49,8 @@ func formatFigure(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// Figures of a result, per pod or per decision.
+// Figures of a result: CPU µs and allocations per pod, pods per second, µs per decision, and peak memory and live
+// heap in MiB.
 func cpu(r *workload.Result) float64          { return r.CPU / float64(r.Pods) * 1e6 }
 func allocs(r *workload.Result) float64       { return r.Allocs / float64(r.Pods) }
 func throughput(r *workload.Result) float64   { return float64(r.Pods) / r.Seconds }

@@ -17,18 +17,17 @@ var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffin
 // Families returns the families of Make.
 func Families() []string { return append(slices.Clone(aspects), "mixed") }
 
-// caseBuilder builds a case.
 type caseBuilder struct {
 	*rand.Rand
 	enabled map[string]bool
 	nodes   []object
 	pods    []object // the last one is the pending pod
-	others  []object
+	others  []object // namespaces, budgets, workloads, Services and storage
 	config  object
 	gates   map[string]bool
-	volumes volumes
-	strict  bool // no malformed values
-	scale   int  // multiple of the number of pods in a small cluster
+	claims  []string // names in the namespace default
+	strict  bool     // no malformed values
+	scale   int      // multiple of the number of pods in a small cluster
 }
 
 // Make returns the case of a family with this index, as JSON.
@@ -127,7 +126,6 @@ func (b *caseBuilder) size() int {
 
 func (b *caseBuilder) chance(p float64) bool { return b.Float64() < p }
 
-// pick returns one of the values.
 func pick[T any](b *caseBuilder, values ...T) T { return values[b.IntN(len(values))] }
 
 // pickSome returns up to n different values.

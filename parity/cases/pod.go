@@ -1,8 +1,6 @@
 package cases
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // pod makes a running pod or a pending one.
 func (b *caseBuilder) pod(name string, running bool) object {
@@ -88,7 +86,7 @@ func (b *caseBuilder) pending() object {
 	return p
 }
 
-// nominatedPod returns a pending pod that has preempted others on a node.
+// nominatedPod returns a pending pod that has preempted other pods on a node.
 func (b *caseBuilder) nominatedPod(name string) object {
 	p := b.pod(name, false)
 	p["spec"].(object)["priority"] = pick(b, 0, 5, 5, 10, 100, -1)
@@ -195,7 +193,7 @@ func (b *caseBuilder) addUnusualRequests(requests object) {
 }
 
 func (b *caseBuilder) containers(spec, status object, running bool) {
-	var list, first []object
+	var list, initContainers []object
 	for i := range b.IntN(2) + 1 {
 		list = append(list, b.container(fmt.Sprintf("c%d", i)))
 	}
@@ -205,7 +203,7 @@ func (b *caseBuilder) containers(spec, status object, running bool) {
 			if b.chance(0.4) {
 				c["restartPolicy"] = "Always"
 			}
-			first = append(first, c)
+			initContainers = append(initContainers, c)
 		}
 		if b.chance(0.2) {
 			spec["overhead"] = object{"cpu": pick(b, "50m", "250m"), "memory": pick(b, "64Mi", "0")}
@@ -221,8 +219,8 @@ func (b *caseBuilder) containers(spec, status object, running bool) {
 		}
 	}
 	spec["containers"] = list
-	if len(first) > 0 {
-		spec["initContainers"] = first
+	if len(initContainers) > 0 {
+		spec["initContainers"] = initContainers
 	}
 }
 

@@ -2,11 +2,6 @@ package cases
 
 import "fmt"
 
-// volumes contains the names of the storage objects of a case.
-type volumes struct {
-	claims []string // in namespace default
-}
-
 const driver = "csi.example.com"
 
 // storage makes classes, volumes and claims. Pods then use some of the claims.
@@ -29,7 +24,7 @@ func (b *caseBuilder) storage() {
 		b.claim(fmt.Sprintf("c%d", i))
 	}
 	for i := range b.IntN(4) {
-		b.others = append(b.others, b.persistent(fmt.Sprintf("free%d", i), pick(b, "static", "later", "now"), nil))
+		b.others = append(b.others, b.persistentVolume(fmt.Sprintf("free%d", i), pick(b, "static", "later", "now"), nil))
 	}
 	if b.chance(0.4) {
 		d := manifest("storage.k8s.io/v1", "CSIDriver", object{"name": driver})
@@ -60,7 +55,7 @@ func (b *caseBuilder) modes() []string {
 	return pick(b, []string{"ReadWriteOnce"}, []string{"ReadWriteOnce"}, []string{"ReadWriteMany", "ReadOnlyMany"}, []string{"ReadWriteOncePod"})
 }
 
-// claim makes a claim that is bound, unbound, or in a state between.
+// claim makes a claim that is bound, unbound, or in an intermediate state.
 func (b *caseBuilder) claim(name string) {
 	class := pick(b, "now", "later", "later", "other", "static", "missing", "")
 	metadata := object{"name": name, "namespace": "default"}
@@ -77,7 +72,7 @@ func (b *caseBuilder) claim(name string) {
 			annotations["pv.kubernetes.io/bind-completed"] = "yes"
 		}
 		if b.chance(0.93) {
-			b.others = append(b.others, b.persistent("pv-"+name, class, object{"namespace": "default", "name": name, "uid": ""}))
+			b.others = append(b.others, b.persistentVolume("pv-"+name, class, object{"namespace": "default", "name": name, "uid": ""}))
 		}
 	case b.chance(0.15):
 		annotations["volume.kubernetes.io/selected-node"] = pick(b, "n01", "n02", "ghost")
@@ -99,10 +94,10 @@ func (b *caseBuilder) claim(name string) {
 	c := manifest("v1", "PersistentVolumeClaim", metadata)
 	c["spec"], c["status"] = spec, status
 	b.others = append(b.others, c)
-	b.volumes.claims = append(b.volumes.claims, name)
+	b.claims = append(b.claims, name)
 }
 
-func (b *caseBuilder) persistent(name, class string, claim object) object {
+func (b *caseBuilder) persistentVolume(name, class string, claim object) object {
 	metadata, labels := object{"name": name}, object{}
 	if b.chance(0.3) {
 		labels["kind"] = pick(b, "x", "y")
@@ -186,7 +181,7 @@ func (b *caseBuilder) podVolumes(metadata, spec object) {
 				v["emptyDir"] = object{}
 				break
 			}
-			v["persistentVolumeClaim"] = object{"claimName": pick(b, pick(b, b.volumes.claims...), pick(b, b.volumes.claims...), "c0", "c1")}
+			v["persistentVolumeClaim"] = object{"claimName": pick(b, pick(b, b.claims...), pick(b, b.claims...), "c0", "c1")}
 			if b.chance(0.05) {
 				v["persistentVolumeClaim"] = object{"claimName": "gone"}
 			}

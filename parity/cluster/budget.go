@@ -12,7 +12,8 @@ import (
 // The budget of the low-priority pods allows as many disruptions as there are preemptors.
 const (
 	budget       = "low"
-	minAvailable = fullNodes*victims - 30
+	preemptors   = 30
+	minAvailable = fullNodes*victims - preemptors
 )
 
 // createBudget makes the low-priority pods Running and creates a budget for them, with the status
@@ -43,9 +44,9 @@ func (c *cluster) createBudget(ctx context.Context) error {
 	return err
 }
 
-// checkBudgetDebits checks that the budget was updated for each victim. Its controller,
+// checkBudgetEntries checks that the budget was updated for each victim. Its controller,
 // which would remove the entries, is not running.
-func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, controllers *fakeControllers) error {
+func (c *cluster) checkBudgetEntries(ctx context.Context, f *findings, controllers *fakeControllers) error {
 	b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, budget, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ func (f *findings) errorf(format string, args ...any) {
 	f.errors = append(f.errors, fmt.Sprintf(format, args...))
 }
 
+// print prints up to 20 errors and returns their number as an error, if there are any.
 func (f *findings) print() error {
 	for i, message := range f.errors {
 		if i < 20 {
@@ -109,7 +110,8 @@ func (c *cluster) check(ctx context.Context, f *findings, controllers *fakeContr
 	return nil
 }
 
-// checkCapacity compares the sums of the requests with the capacity of the nodes.
+// checkCapacity compares the sums of the requests with the capacity of the nodes. Each node may have one pod with a
+// host port.
 func (f *findings) checkCapacity(pods []corev1.Pod, nodes map[string]*corev1.Node) {
 	cpu, memory, ports := map[string]int64{}, map[string]int64{}, map[string]int{}
 	for _, p := range pods {
@@ -120,12 +122,12 @@ func (f *findings) checkCapacity(pods []corev1.Pod, nodes map[string]*corev1.Nod
 	}
 	for name, n := range nodes {
 		if a := n.Status.Allocatable; cpu[name] > a.Cpu().MilliValue() || memory[name] > a.Memory().Value() || ports[name] > 1 {
-			f.errorf("node %s: %dm of %v cpu, %d of %v memory, port 8080 taken %d times", name, cpu[name], a.Cpu(), memory[name], a.Memory(), ports[name])
+			f.errorf("node %s: %dm of %v cpu, %d of %v memory, port 8080 used %d times", name, cpu[name], a.Cpu(), memory[name], a.Memory(), ports[name])
 		}
 	}
 }
 
-// checkPlacement checks that each group has what it requested.
+// checkPlacement checks that the pods of each group are on nodes that the group requires.
 func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, nodes map[string]*corev1.Node) {
 	count := func(app, label string) map[string]int {
 		counts := map[string]int{}
@@ -143,19 +145,19 @@ func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, nodes map[stri
 		}
 	}
 	if z := count("zones", workload.Zone); z["zone-2"] > 0 {
-		f.errorf("zones: %v, want none in zone-2", z)
+		f.errorf("zones: got %v, want none in zone-2", z)
 	}
 	if h := count("apart", workload.Host); len(h) != len(byApp["apart"]) {
 		f.errorf("anti-affinity: %d pods on %d nodes, want one per node", len(byApp["apart"]), len(h))
 	}
 	if z := count("together", workload.Zone); len(z) != 1 {
-		f.errorf("affinity: in zones %v, want one", z)
+		f.errorf("affinity: got zones %v, want one", z)
 	}
 	if z := slices.Sorted(maps.Values(count("spread", workload.Zone))); len(z) != 3 || z[2]-z[0] > 1 {
-		f.errorf("spread: %v in the zones, want a skew of at most 1", z)
+		f.errorf("spread: got %v in the zones, want a skew of at most 1", z)
 	}
 	if p := count("high", poolLabel); p["full"] != len(byApp["high"]) {
-		f.errorf("high priority: in pools %v, want all in full", p)
+		f.errorf("high priority: got pools %v, want all in full", p)
 	}
 }
 
@@ -187,7 +189,7 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 		f.errorf("%d pods of low priority were deleted and %d of %d remain; %d preemptors need one each", deleted, remaining, fullNodes*victims, len(byApp["high"]))
 	}
 	for name := range controllers.deleted {
-		if !controllers.markedVictims[name] {
+		if !controllers.preempted[name] {
 			f.errorf("%s was deleted without the condition DisruptionTarget", name)
 		}
 		if counts[name] != 1 {

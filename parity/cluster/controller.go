@@ -24,7 +24,7 @@ nodeLifecycle: {gracePeriodSeconds: 10, startupGraceSeconds: 5, monitorPeriodSec
 `
 
 // runController runs the controllers of deploy/controller.yaml without a
-// kube-controller-manager and checks what they do.
+// kube-controller-manager and checks their effects.
 func (c *cluster) runController(ctx context.Context, f *findings, berth, module string) error {
 	d, err := c.deploy(ctx, filepath.Join(module, "deploy", "controller.yaml"))
 	if err != nil {

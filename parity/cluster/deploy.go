@@ -64,7 +64,8 @@ func (c *cluster) apply(ctx context.Context, d *deployed, document []byte) error
 		d.account, d.namespace = v.Name, v.Namespace
 		_, err = c.client.CoreV1().ServiceAccounts(v.Namespace).Create(ctx, v, o)
 	case *corev1.ConfigMap:
-		for _, d.config = range v.Data {
+		for _, content := range v.Data {
+			d.config = content
 		}
 		_, err = c.client.CoreV1().ConfigMaps(v.Namespace).Create(ctx, v, o)
 	case *rbacv1.ClusterRole:

@@ -29,8 +29,8 @@ const (
 // taintManager is the reason of taint evictions.
 const taintManager = "DeletionByTaintManager"
 
-// container is the specification of all pods.
-var container = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}
+// podSpec is the specification of all pods.
+var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}
 
 // disruptionReasons records the DisruptionTarget conditions of deleted pods.
 type disruptionReasons struct {
@@ -44,7 +44,7 @@ func (r *disruptionReasons) get(pod string) string {
 	return r.byPod[pod]
 }
 
-// watchReasons watches pods until ctx ends.
+// watchReasons watches pods until ctx is done.
 func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
 	r := &disruptionReasons{byPod: map[string]string{}}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
@@ -62,7 +62,7 @@ func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
 	return r
 }
 
-// eventually waits until check returns no error. The last error is reported.
+// eventually waits until check returns no message. After a minute it reports the last one.
 func (f *findings) eventually(ctx context.Context, check func() string) {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		message := check()
@@ -78,7 +78,7 @@ func (f *findings) eventually(ctx context.Context, check func() string) {
 
 // createRunningPod creates a pod that runs on a node and is ready.
 func (c *cluster) createRunningPod(ctx context.Context, name, node string, change func(*corev1.Pod)) error {
-	p := &corev1.Pod{ObjectMeta: meta(name), Spec: container}
+	p := &corev1.Pod{ObjectMeta: meta(name), Spec: podSpec}
 	p.Spec.NodeName = node
 	change(p)
 	p, err := c.client.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
@@ -95,7 +95,7 @@ func (c *cluster) createRunningPod(ctx context.Context, name, node string, chang
 func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionReasons) error {
 	owner, err := c.client.AppsV1().ReplicaSets("default").Create(ctx, &appsv1.ReplicaSet{ObjectMeta: meta("owned"),
 		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(4)), Selector: appSelector("owned"), Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "owned"}}, Spec: container}}}, metav1.CreateOptions{})
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "owned"}}, Spec: podSpec}}}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }
 
-// checkTaintedNode taints a node by hand. All pods are evicted, with one record each.
+// checkTaintedNode taints a node as a user does. It checks that all pods are evicted, with one event each.
 func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, reasons *disruptionReasons) error {
 	onNode := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
 	before, err := c.client.CoreV1().Pods("default").List(ctx, onNode)
@@ -234,6 +234,6 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, reasons *di
 		}
 		return ""
 	})
-	fmt.Printf("a taint set by a user: %d pods evicted, each with one record\n", len(before.Items))
+	fmt.Printf("a taint set by a user: %d pods evicted, each with one event\n", len(before.Items))
 	return nil
 }

@@ -19,14 +19,14 @@ type fakeControllers struct {
 	c   *cluster
 	ctx context.Context
 
-	mu            sync.Mutex
-	markedVictims map[string]bool // deleted pods with the condition of a preemption victim
-	deleted       map[string]bool
+	mu        sync.Mutex
+	preempted map[string]bool // deleted pods with the condition of a preemption victim
+	deleted   map[string]bool
 }
 
-// startFakeControllers runs until ctx ends.
+// startFakeControllers starts the controllers, which run until ctx is done.
 func (c *cluster) startFakeControllers(ctx context.Context) *fakeControllers {
-	p := &fakeControllers{c: c, ctx: ctx, markedVictims: map[string]bool{}, deleted: map[string]bool{}}
+	p := &fakeControllers{c: c, ctx: ctx, preempted: map[string]bool{}, deleted: map[string]bool{}}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	_, _ = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, updated any) { p.finishDeletion(updated.(*corev1.Pod)) }})
@@ -45,7 +45,7 @@ func (p *fakeControllers) finishDeletion(pod *corev1.Pod) {
 		return
 	}
 	p.deleted[pod.Name] = true
-	p.markedVictims[pod.Name] = slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+	p.preempted[pod.Name] = slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
 	})
 	go func() {
@@ -62,8 +62,11 @@ func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 	}
 	claims := p.c.client.CoreV1().PersistentVolumeClaims(ref.Namespace)
 	claim, err := claims.Get(p.ctx, ref.Name, metav1.GetOptions{})
-	if err != nil || claim.UID != ref.UID {
-		p.logError(fmt.Errorf("volume %s: its claim %s/%s does not exist: %v", v.Name, ref.Namespace, ref.Name, err))
+	if err == nil && claim.UID != ref.UID {
+		err = fmt.Errorf("got UID %s, want %s", claim.UID, ref.UID)
+	}
+	if err != nil {
+		p.logError(fmt.Errorf("volume %s: reading its claim %s/%s: %w", v.Name, ref.Namespace, ref.Name, err))
 		return
 	}
 	claim.Spec.VolumeName = v.Name
@@ -83,7 +86,6 @@ func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 	p.logError(err)
 }
 
-// logError logs an error of the simulated controllers.
 func (p *fakeControllers) logError(err error) {
 	if err != nil && p.ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)

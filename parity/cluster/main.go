@@ -1,4 +1,3 @@
-// Command cluster checks Berth on a kube-apiserver; see doc.go.
 package main
 
 import (
@@ -91,7 +90,7 @@ func (c *cluster) runControlPlane(ctx context.Context, f *findings, berth, modul
 	if err := c.check(ctx, f, controllers); err != nil {
 		return err
 	}
-	if err := c.checkBudgetDebits(ctx, f, controllers); err != nil {
+	if err := c.checkBudgetEntries(ctx, f, controllers); err != nil {
 		return err
 	}
 	checkExplain(ctx, f, berth, admin, c.authority.file("config.yaml"))
@@ -117,17 +116,16 @@ func (c *cluster) createPods(ctx context.Context, timeout time.Duration) error {
 		if err := c.settle(ctx, timeout); err != nil {
 			return err
 		}
-		if !first {
-			break
-		}
-		if err := c.createBudget(ctx); err != nil {
-			return err
+		if first {
+			if err := c.createBudget(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// settle waits for all existing pods.
+// settle waits until all existing pods are in their expected state.
 func (c *cluster) settle(ctx context.Context, timeout time.Duration) error {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		waiting, err := c.unsettledPods(ctx)

@@ -19,7 +19,10 @@ const (
 	fullNodes = 10
 	victims   = 4 // low-priority pods on each full node
 	volumes   = 20
-	class     = "local"
+)
+
+const (
+	class     = "local" // of the volumes
 	poolLabel = "pool"
 	scheduler = "berth-scheduler"
 )

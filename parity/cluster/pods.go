@@ -14,7 +14,7 @@ import (
 type group struct {
 	app     string
 	count   int
-	first   bool // created and placed before the others
+	first   bool // created and placed before the other groups
 	pending bool // must not be placed
 	change  func(i int, s *corev1.PodSpec)
 }
@@ -44,7 +44,7 @@ func groups() []group {
 		{app: "volume", count: volumes, change: func(i int, s *corev1.PodSpec) {
 			s.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", i)}}}}
 		}},
-		{app: "high", count: 30, change: func(_ int, s *corev1.PodSpec) {
+		{app: "high", count: preemptors, change: func(_ int, s *corev1.PodSpec) {
 			onFullNodes(s)
 			setRequests(s, "8", "1Gi")
 			s.PriorityClassName = "high"

@@ -37,7 +37,6 @@ func (c *cluster) stopBerth() {
 	}
 }
 
-// freePort returns a port that is currently free.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,9 +70,9 @@ func startCluster(ctx context.Context, dir string) (*cluster, error) {
 			return nil, err
 		}
 	}
-	store, err := c.etcd(ctx, etcd)
+	store, err := c.startEtcd(ctx, etcd)
 	if err == nil {
-		err = c.apiserver(ctx, apiserver, store)
+		err = c.startAPIServer(ctx, apiserver, store)
 	}
 	if err != nil {
 		c.stop()
@@ -82,7 +81,7 @@ func startCluster(ctx context.Context, dir string) (*cluster, error) {
 	return c, nil
 }
 
-func (c *cluster) etcd(ctx context.Context, command string) (url string, err error) {
+func (c *cluster) startEtcd(ctx context.Context, command string) (url string, err error) {
 	clients, err := freePort()
 	if err != nil {
 		return "", err
@@ -102,7 +101,7 @@ func (c *cluster) etcd(ctx context.Context, command string) (url string, err err
 	return url, p.WaitUntil(ctx, func() bool { return p.HasOutput("ready to serve client requests") })
 }
 
-func (c *cluster) apiserver(ctx context.Context, command, store string) error {
+func (c *cluster) startAPIServer(ctx context.Context, command, store string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -130,7 +129,7 @@ func (c *cluster) apiserver(ctx context.Context, command, store string) error {
 	})
 }
 
-// kubeconfig writes the kubeconfig of a user.
+// kubeconfig writes a kubeconfig of a user and returns its path.
 func (c *cluster) kubeconfig(name string, user *api.AuthInfo) (string, error) {
 	file := c.authority.file(name + ".kubeconfig")
 	config := api.NewConfig()

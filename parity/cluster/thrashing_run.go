@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ type scenarioRun struct {
 	pods map[types.UID]*podHistory
 }
 
-// podHistory is the history of a pod in a scenario.
+// podHistory contains what the watch reported about a pod.
 type podHistory struct {
 	owner, node      string
 	created, deleted time.Time // deleted is zero if the deletion was not requested
@@ -125,19 +126,15 @@ func (t *scenarioRun) score(after time.Time) (out score) {
 	return out
 }
 
-// createNode creates a ready node.
 func (t *scenarioRun) createNode(name, cpu string, labels map[string]string) {
 	size := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{workload.Host: name}},
 		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
-	for k, v := range labels {
-		n.Labels[k] = v
-	}
+	maps.Copy(n.Labels, labels)
 	_, err := t.c.client.CoreV1().Nodes().Create(t.ctx, n, metav1.CreateOptions{})
 	t.err = errors.Join(t.err, err)
 }
 
-// taint taints a node.
 func (t *scenarioRun) taint(ctx context.Context, node string, taint corev1.Taint) {
 	n, err := t.c.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err == nil {
@@ -147,7 +144,7 @@ func (t *scenarioRun) taint(ctx context.Context, node string, taint corev1.Taint
 	t.err = errors.Join(t.err, err)
 }
 
-// createReplicaSet creates a ReplicaSet.
+// createReplicaSet creates a ReplicaSet whose pods have the priority 0 or 10.
 func (t *scenarioRun) createReplicaSet(name string, replicas int32, cpu string, priority int, change func(*corev1.PodSpec)) {
 	labels := map[string]string{"app": name}
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}
@@ -193,7 +190,6 @@ func antiAffinity(app string, hard bool) func(*corev1.PodSpec) {
 	}
 }
 
-// preferPool makes a pod prefer a pool.
 func preferPool(pool string) func(*corev1.PodSpec) {
 	return func(s *corev1.PodSpec) {
 		s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100,

@@ -7,7 +7,7 @@ import (
 )
 
 // scenario is a cluster and a policy of sim/thrashing with which the Kubernetes descheduler evicts
-// pods repeatedly.
+// pods repeatedly. Most names are numbers of its issues.
 type scenario struct {
 	name, policy    string
 	expectMoves     bool // a plan improves the goal

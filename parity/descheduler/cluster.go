@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// nodes returns n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
+// nodes returns n equal nodes with 32 CPUs, 64 Gi of memory and 110 pods in three zones.
 func nodes(n int) []*corev1.Node {
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
@@ -78,11 +78,11 @@ func (b *builder) putIn(zone, template, node int) {
 
 // apps fills the nodes evenly with the given number of apps and of pods per app, each pod
 // on a different node.
-func (b *builder) apps(apps, each int, change func(*corev1.Pod)) {
-	stride := len(b.Nodes) / each
+func (b *builder) apps(apps, podsPerApp int, change func(*corev1.Pod)) {
+	stride := len(b.Nodes) / podsPerApp
 	for a := range apps {
 		t := b.template(template(fmt.Sprintf("app-%04d", a), "500m", "512Mi", change))
-		for r := range each {
+		for r := range podsPerApp {
 			b.put(t, a+r*stride)
 		}
 	}

@@ -2,13 +2,13 @@
 // descheduler, v0.36.0, in one run.
 //
 // `make bench-parity` runs it. It is a separate module, because the descheduler uses
-// other versions of the libraries than the rest of parity. It makes clusters (workloads.go),
-// writes each to a file, and runs the Kubernetes descheduler (this program with -peer) and
-// Berth (bench/descheduler of the main module) on it, alternating, in separate processes
-// on the same CPU. It asserts nothing.
+// other versions of the libraries than the other packages of parity. It makes clusters
+// (workloads.go) and writes each to a file. Then it runs the Kubernetes descheduler (this
+// program with -peer) and Berth (bench/descheduler of the main module) on it. The two
+// alternate, in separate processes on the same CPU. The command asserts nothing.
 //
-// The Kubernetes descheduler is used as a library: its own loader, profiles, plugins and
-// evictor, with informers filled from the fake clientset of client-go, which grants every
+// The Kubernetes descheduler is used as a library, with its loader, profiles, plugins and
+// evictor. Its informers are filled from the fake clientset of client-go, which grants every
 // eviction at once. Only the strategies are measured, without the API, the filling of
 // informers and the pauses of its main loop.
 package main

@@ -46,7 +46,7 @@ func measure(ctx context.Context, o *options) error {
 		if err := b.prepare(); err != nil {
 			return err
 		}
-		b.head()
+		b.printHeader()
 	}
 	for _, s := range workloads() {
 		if !o.only.MatchString(s.name) {
@@ -85,7 +85,7 @@ func (b *bench) prepare() error {
 	return nil
 }
 
-func (b *bench) head() {
+func (b *bench) printHeader() {
 	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, measured by each process. CPU seconds of one pass, medians and\n" +
 		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: placement finds each move, which must be debited and improve the goal.\n\n")
 	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | times less | target | planned CPU s | times less | evictions: descheduler / compatible / planned (refused) | allocations | MiB peak |")
@@ -115,7 +115,7 @@ func (b *bench) row(s workloadKind) error {
 			results[side.name] = append(results[side.name], r)
 		}
 	}
-	b.print(s, w, results)
+	b.printRow(s, w, results)
 	return nil
 }
 

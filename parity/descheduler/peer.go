@@ -92,7 +92,7 @@ func newRealDescheduler(ctx context.Context, w *Workload) (*realDescheduler, err
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	for i := range w.Placed { // not through the client, which would keep a second copy of all of them
+	for i := range w.Placed { // not through the client, which would store a second copy of each
 		if err := pods.GetIndexer().Add(w.pod(i)); err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func policy(nodeFit bool, plugins ...plugin) json.RawMessage {
 	}
 	raw, err := json.Marshal(object{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": profiles})
 	if err != nil {
-		panic(fmt.Sprintf("a policy of this program: %v", err)) // all policies are constants
+		panic(fmt.Sprintf("encoding a policy: %v", err)) // all policies are constants
 	}
 	return raw
 }

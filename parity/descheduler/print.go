@@ -28,7 +28,7 @@ func (s summary) String() string {
 
 func cpu(r *Result) float64 { return r.CPU }
 
-func (b *bench) print(s workloadKind, w *Workload, results map[string][]*Result) {
+func (b *bench) printRow(s workloadKind, w *Workload, results map[string][]*Result) {
 	peer, berth, plan := results[upstream], results[compatible], results[planned]
 	each := func(of func(*Result) float64) string {
 		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(peer, of).median, summarize(berth, of).median, summarize(plan, of).median)

@@ -28,12 +28,12 @@ type Placed struct {
 
 // Result is the outcome of one side.
 type Result struct {
-	CPU, Seconds float64 // of one pass
-	Allocs       float64 // of one pass
-	PeakRSS      float64 // bytes, of the process
-	Evicted      int     // or planned to move
-	By           map[string]int
-	Refused      int // candidates that a plan does not move
+	CPU, Seconds float64        // of one pass
+	Allocs       float64        // of one pass
+	PeakRSS      float64        // bytes, of the process
+	Evicted      int            // or planned to move
+	By           map[string]int // Evicted by strategy
+	Refused      int            // candidates that a plan does not move
 }
 
 func (w *Workload) write(file string) error {

@@ -131,7 +131,7 @@ func allStrategies(name string, n int) *Workload {
 	b.colocate(50, 8)
 	b.addUnevenSpread(n / 250)
 	b.addViolations()
-	b.addHotAndIdleNodes()
+	b.addUnevenUtilization()
 	b.Policy = policy(false,
 		plugin{"RemovePodsViolatingNodeTaints", "{}"},
 		plugin{"RemovePodsViolatingNodeAffinity", `{"nodeAffinityType":["requiredDuringSchedulingIgnoredDuringExecution"]}`},
@@ -195,9 +195,9 @@ func (b *builder) addViolations() {
 	add("failed", 6, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 }
 
-// addHotAndIdleNodes fills each fiftieth node, and empties the next one except for a pod
+// addUnevenUtilization fills each fiftieth node, and empties the next one except for a pod
 // that a packing scheduler places.
-func (b *builder) addHotAndIdleNodes() {
+func (b *builder) addUnevenUtilization() {
 	remaining := b.Placed[:0]
 	for _, p := range b.Placed {
 		var i int
@@ -217,7 +217,7 @@ func (b *builder) addHotAndIdleNodes() {
 				b.put(hot[(i/50+r)%len(hot)], i)
 			}
 		case 11:
-			b.put(b.template(template(fmt.Sprintf("idle-%04d", i), "500m", "512Mi", func(p *corev1.Pod) { p.Spec.SchedulerName = packer })), i)
+			b.put(b.template(template(fmt.Sprintf("packed-%04d", i), "500m", "512Mi", func(p *corev1.Pod) { p.Spec.SchedulerName = packer })), i)
 		}
 	}
 }

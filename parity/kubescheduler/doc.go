@@ -3,9 +3,9 @@
 //
 // The command bench runs it, alternating with Berth's counterpart (bench/inprocess of the
 // main module). The scheduler has its default profile, informers, queue, cache, binding
-// cycle, metrics and preemption. Only the transport is replaced: the informers of pods and
-// nodes read from an in-memory list and watch that pass pointers, and bind, delete and
-// status patch requests go to an in-memory store that emits the resulting watch event. All
-// other kinds come from the fake clientset of client-go. So serialization, the network,
-// the API server and event recording are not included.
+// cycle, metrics and preemption. Only the transport is replaced. The informers of pods and
+// nodes read from an in-memory list and watch that pass pointers. Bind, delete and status
+// patch requests go to an in-memory store that emits the resulting watch event. All other
+// kinds come from the fake clientset of client-go. So serialization, the network, the API
+// server and event recording are not included.
 package main

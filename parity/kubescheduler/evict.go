@@ -35,23 +35,21 @@ func (s *store) evict(name string) error {
 	return s.createPod(h.index, h.preemptions+1, fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
 }
 
-// createPod adds a pod.
-func (s *store) createPod(index, evictions int, name string) error {
+func (s *store) createPod(index, preemptions int, name string) error {
 	pod := &corev1.Pod{}
 	if err := s.initPod(pod, s.workload.Pods[index], name); err != nil {
 		return err
 	}
-	s.addPod(pod, index, evictions)
+	s.addPod(pod, index, preemptions)
 	return nil
 }
 
-func (s *store) addPod(pod *corev1.Pod, index, evictions int) {
-	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: evictions, answered: evictions > 0}
+func (s *store) addPod(pod *corev1.Pod, index, preemptions int) {
+	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: preemptions, answered: preemptions > 0}
 	s.pods.events <- watch.Event{Type: watch.Added, Object: pod}
 }
 
-// patch applies a strategic merge patch to the status of a pod, as far as the scheduler
-// sends any.
+// patch applies a strategic merge patch to the fields of a pod's status that the scheduler changes.
 func (s *store) patch(name string, data []byte) (*corev1.Pod, error) {
 	var change struct {
 		Status map[string]json.RawMessage `json:"status"`

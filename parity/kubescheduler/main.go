@@ -1,4 +1,3 @@
-// Command kubescheduler measures kube-scheduler in process; see doc.go.
 package main
 
 import (
@@ -59,17 +58,24 @@ func measure(file string) (*workload.Result, error) {
 		return nil, err
 	}
 	r := &workload.Result{Pods: len(w.Pods) - w.Warm}
-	s.restart()
-	before := readMeters()
+	s.resetCounters()
+	before, err := readMeters()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.arriveAll(ctx); err != nil {
 		return nil, err
 	}
-	readMeters().since(before, r)
+	after, err := readMeters()
+	if err != nil {
+		return nil, err
+	}
+	after.since(before, r)
 	s.finish(r)
 	return r, measureMemory(r)
 }
 
-// start starts a scheduler with the store. It runs until ctx ends.
+// start starts a scheduler with the store. It runs until ctx is done.
 func start(ctx context.Context, w *workload.Workload, s *store) error {
 	cfg, err := latest.Default()
 	if err != nil {

@@ -52,14 +52,14 @@ func (s *store) arriveAll(ctx context.Context) error {
 	return s.await(ctx, to, s.workload.Settle)
 }
 
-// await waits for the given number of decisions, and until there was no event for the given seconds.
+// await waits for the given number of decisions, and until no binding or eviction has happened for settle seconds.
 func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	const timeout = 5 * time.Minute
 	for start := time.Now(); ; {
 		s.mu.Lock()
-		answered, idle := s.answered, time.Since(s.last)
+		answered, sinceLast := s.answered, time.Since(s.last)
 		s.mu.Unlock()
-		if answered >= answers && (settle == 0 || idle.Seconds() > settle) {
+		if answered >= answers && (settle == 0 || sinceLast.Seconds() > settle) {
 			return nil
 		}
 		if time.Since(start) > timeout {
@@ -74,8 +74,7 @@ func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	}
 }
 
-// restart resets the counters.
-func (s *store) restart() {
+func (s *store) resetCounters() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bound, s.refused, s.victims, s.cascades, s.started, s.last = 0, 0, 0, 0, time.Now(), time.Now()
@@ -111,13 +110,16 @@ type meters struct {
 	decisions, deciding float64
 }
 
-func readMeters() meters {
+func readMeters() (meters, error) {
 	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for bad arguments
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	r := meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc}
-	families, _ := legacyregistry.DefaultGatherer.Gather()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		return r, err
+	}
 	for _, f := range families {
 		if f.GetName() == "scheduler_scheduling_algorithm_duration_seconds" {
 			for _, metric := range f.GetMetric() {
@@ -126,7 +128,7 @@ func readMeters() meters {
 			}
 		}
 	}
-	return r
+	return r, nil
 }
 
 // since records the difference to an earlier reading.

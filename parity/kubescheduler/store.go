@@ -23,11 +23,11 @@ type store struct {
 	tracked  map[string]*trackedPod // by name
 	version  int64
 	order    []string // bound pods that arrived, oldest first
-	answered int      // pods that were bound or, if that counts, unschedulable
+	answered int      // pods that were bound or, with Refusals, found unschedulable
 	changed  chan struct{}
 
 	started                                      time.Time
-	last                                         time.Time // last change
+	last                                         time.Time // of the last binding or eviction
 	bound, refused, victims, cascades, recreated int
 }
 
@@ -81,7 +81,6 @@ func (s *store) initPod(pod *corev1.Pod, template int, name string) error {
 	return nil
 }
 
-// bind binds a pod.
 func (s *store) bind(name, node string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +94,7 @@ func (s *store) bind(name, node string) error {
 	s.bound++
 	s.last = time.Now()
 	s.order = append(s.order, name)
-	if s.workload.Hold > 0 && len(s.order) > s.workload.Hold {
+	if s.workload.MaxBound > 0 && len(s.order) > s.workload.MaxBound {
 		s.remove(s.order[0])
 		s.order = s.order[1:]
 	}
@@ -116,7 +115,7 @@ func (s *store) remove(name string) {
 	delete(s.tracked, name)
 }
 
-// markAnswered counts a pod once.
+// markAnswered counts a pod that was bound or found unschedulable, once.
 func (s *store) markAnswered(h *trackedPod) {
 	if h.index < 0 || h.answered {
 		return

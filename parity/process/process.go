@@ -1,4 +1,4 @@
-// Package process builds commands, runs them in the background and keeps their output.
+// Package process builds commands, runs them in the background and records their output.
 package process
 
 import (
@@ -22,7 +22,7 @@ type Process struct {
 	output bytes.Buffer
 }
 
-// Start starts a command and keeps its output.
+// Start starts a command and records its output.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p, p
@@ -36,7 +36,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Write keeps the output of the process.
+// Write records output of the process.
 func (p *Process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *Process) Tail() string {
 // Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Exited reports whether the process has ended by itself.
+// Exited reports whether the process has ended.
 func (p *Process) Exited() bool {
 	select {
 	case <-p.done:

@@ -4,10 +4,10 @@
 // (package cases) with kube-scheduler and compares Berth's decisions with package
 // conformance. Berth is not linked into this command; the two exchange files.
 //
-// For every case a whole unmodified scheduler is created as a library, on an in-memory API
-// with the objects of the case. Its own informers fill its cache, queue and nominator. The
-// attempt is made twice on the same snapshot: once by the scheduler (SchedulePod), for the
-// outcome and the message, and once plugin by plugin through its framework, for the
+// For every case an unmodified scheduler is created as a library, on an in-memory API
+// with the objects of the case. Its informers fill its cache, queue and nominator. The
+// attempt is made twice on the same snapshot. The scheduler (SchedulePod) makes it for the
+// outcome and the message. Then it is made plugin by plugin through its framework, for the
 // verdict of each node. If the two differ in the feasible nodes, the rejections or the
 // chosen node, the case is dropped and counted. The schema is that of the recorded
 // vectors. The same seed makes the same cases. Preemption is evaluated without evictions.

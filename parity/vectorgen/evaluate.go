@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,18 +30,18 @@ func (v *vector) evaluate() error {
 	defer r.stop()
 	// Some plugins register informer handlers without waiting for them, so a result
 	// counts only when it is repeated.
-	var before []byte
+	var previous []byte
 	for range 50 {
 		result, err := r.evaluateOnce(ctx, v.Direct)
 		if err != nil {
 			return err
 		}
 		current := compact(result)
-		if bytes.Equal(current, before) {
+		if bytes.Equal(current, previous) {
 			v.Expect, v.Oracle = result, "kube-scheduler v1.36.3"
 			return nil
 		}
-		before = current
+		previous = current
 		if v.hasVolumes() {
 			time.Sleep(3 * time.Millisecond)
 		}
@@ -188,7 +189,7 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, preFilterResult *
 	return feasible, nil
 }
 
-// check compares with the decision of the scheduler itself.
+// check compares the repetition with the decision of the scheduler.
 func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, fitError *framework.FitError) error {
 	if fitError == nil {
 		if len(feasible) != a.result.FeasibleNodes {
@@ -220,7 +221,7 @@ func (a *attempt) score(e *expectation, feasible []fwk.NodeInfo) error {
 	if !s.IsSuccess() {
 		return fmt.Errorf("score: %w", s.AsError())
 	}
-	best := int64(-1 << 62)
+	best := int64(math.MinInt64)
 	for _, node := range all {
 		i := slices.IndexFunc(e.Nodes, func(n nodeResult) bool { return n.Name == node.Name })
 		e.Nodes[i].Total, e.Nodes[i].Scores = node.TotalScore, map[string]int64{}

@@ -1,9 +1,9 @@
-// Command vectorgen evaluates cases with kube-scheduler; see doc.go.
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,12 +24,12 @@ func main() {
 	only := flag.String("family", "", "only this family")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: vectorgen [-n N] [-seed N] [-family NAME] -o DIR   make random cases, evaluate and write them\n"+
-			"vectorgen -o DIR FILE...                        evaluate recorded cases again, report differences")
+			"       vectorgen -o DIR FILE...                           evaluate recorded cases again, report differences")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
-	err := fmt.Errorf("-o DIR is missing")
+	err := errors.New("-o DIR is missing")
 	switch {
 	case *out == "":
 	case flag.NArg() > 0:
@@ -104,7 +104,7 @@ func replay(files []string, dir string) error {
 		}
 		var vectors, read []*vector
 		var before []*expectation
-		decoder := json.NewDecoder(bufio.NewReader(byteReader(raw)))
+		decoder := json.NewDecoder(bytes.NewReader(raw))
 		for decoder.More() {
 			v := &vector{}
 			if err := decoder.Decode(v); err != nil {
@@ -121,7 +121,7 @@ func replay(files []string, dir string) error {
 			}
 			if recorded != nil && !recorded.equal(v.Expect) {
 				different++
-				fmt.Printf("%s\n  recorded %s\n  now      %s\n", v.ID, compact(recorded.normalized()), compact(v.Expect.normalized()))
+				fmt.Printf("%s\n  recorded %s\n  current  %s\n", v.ID, compact(recorded.normalized()), compact(v.Expect.normalized()))
 			} else {
 				same++
 			}

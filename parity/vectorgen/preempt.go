@@ -32,7 +32,7 @@ type candidateResult struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// selectionsPerCandidate is the number of repetitions per candidate that observe all random choices.
+// selectionsPerCandidate is the number of repetitions per candidate, enough to observe all random choices.
 const selectionsPerCandidate = 20
 
 // preempt evaluates preemption without evictions. If there are candidates, only the choice

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -139,8 +138,8 @@ func setPodDefaults(p *corev1.Pod) {
 	}
 }
 
-// setGates sets feature gates while a scheduler is created, which is when it reads them,
-// and returns a function that resets them.
+// setGates sets the feature gates of the vector, which a scheduler reads when it is created. It
+// returns a function that resets them.
 func (v *vector) setGates() (restore func(), err error) {
 	previous := map[string]bool{}
 	features := utilfeature.DefaultMutableFeatureGate.GetAll()
@@ -156,12 +155,7 @@ func (v *vector) setGates() (restore func(), err error) {
 		return restore, nil
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(v.FeatureGates); err != nil {
-		return restore, fmt.Errorf("featureGates %s: %w", toJSON(v.FeatureGates), err)
+		return restore, fmt.Errorf("featureGates %s: %w", compact(v.FeatureGates), err)
 	}
 	return restore, nil
-}
-
-func toJSON(v any) string {
-	raw, _ := json.Marshal(v)
-	return string(raw)
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"io"
 	"slices"
 )
 
@@ -63,7 +63,7 @@ func (e *expectation) normalized() *expectation {
 		c.Message = ""
 	}
 	c.Nodes = slices.Clone(c.Nodes)
-	slices.SortFunc(c.Nodes, func(a, b nodeResult) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	slices.SortFunc(c.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
 	return &c
 }
 
@@ -71,5 +71,3 @@ func compact(v any) []byte {
 	raw, _ := json.Marshal(v)
 	return raw
 }
-
-func byteReader(raw []byte) io.Reader { return bytes.NewReader(raw) }

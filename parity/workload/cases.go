@@ -34,14 +34,15 @@ func Cases() []Case {
 	}
 }
 
-// Make makes the workload on n nodes with the given number of measured pods.
+// Make returns the workload on n nodes with the given number of measured pods. percentage is
+// Workload.Percentage.
 func (s Case) Make(n, pods int, percentage int32) *Workload {
 	w := &Workload{Name: s.Name, Percentage: percentage, Nodes: Nodes(n), Warm: pods / 5}
 	s.make(w, pods)
 	return w
 }
 
-// rotate makes pods of all templates arrive, alternating.
+// rotate adds pods of all templates in turn.
 func (w *Workload) rotate(pods int) {
 	for i := range pods + w.Warm {
 		w.Pods = append(w.Pods, i%len(w.Templates))
@@ -99,7 +100,7 @@ func hundredSpecifications(w *Workload, pods int) {
 func thousandSpecifications(w *Workload, pods int) {
 	addMixedTemplates(w, 1000)
 	w.Warm = max(w.Warm, 2000)
-	w.Hold = w.Warm
+	w.MaxBound = w.Warm
 	w.rotate(pods)
 }
 
@@ -155,7 +156,7 @@ func hardZoneSpread(app string, s *corev1.PodSpec) {
 
 func oversized(_ string, s *corev1.PodSpec) { setRequests(s, "64", "512Mi") }
 
-// Full returns a cluster with many pods of 100 apps, and some more that arrive.
+// Full returns a cluster with placed pods of 100 apps, and more pods that arrive.
 func Full(nodes, placed, arriving int) *Workload {
 	w := &Workload{Name: "memory", Nodes: Nodes(nodes), OnDemand: true}
 	for i := range 100 {

@@ -14,7 +14,7 @@ const (
 	Zone = corev1.LabelTopologyZone
 )
 
-// Nodes returns n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
+// Nodes returns n equal nodes with 32 CPUs, 64 Gi of memory and 110 pods in three zones.
 func Nodes(n int) []*corev1.Node {
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
@@ -33,7 +33,7 @@ func Nodes(n int) []*corev1.Node {
 	return nodes
 }
 
-// pod returns a pod of an app as a Deployment creates it, with half a CPU and half a Gi.
+// pod returns a pod of an app as a Deployment creates it. It requests half a CPU and 512 Mi of memory.
 func pod(app string, change func(*corev1.PodSpec)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": app}},

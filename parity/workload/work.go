@@ -25,7 +25,7 @@ type Workload struct {
 	Placed    []Placed // on their nodes before any pod arrives
 	Pods      []int    // the template of each arriving pod, in order
 	Warm      int      // the first pods of Pods, which are not measured
-	Hold      int      // maximum of bound pods: beyond it the oldest is removed for each new one; 0 for none
+	MaxBound  int      // maximum number of bound pods: beyond it the oldest is removed for each new one; 0 for none
 	// Settle, if positive, ends the measurement after this number of seconds without an event,
 	// instead of when each pod has been bound or found unschedulable.
 	Settle float64
@@ -57,7 +57,7 @@ type Result struct {
 	Bytes    float64 // allocated
 	PeakRSS  float64 // bytes, of the process since its start
 	LiveHeap float64 // bytes, after a garbage collection at the end
-	// Decisions alone: their number, and their wall-clock time.
+	// Decisions alone: their number, and their wall-clock time in seconds.
 	Decisions float64
 	Deciding  float64
 

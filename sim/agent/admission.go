@@ -38,7 +38,7 @@ func (n *nodeAdmission) check(p *corev1.Pod, node *corev1.Node) *rejection {
 	n.state.UpsertNode(n.w.Converter().Node(node))
 	id, _ := n.state.NodeID(node.Name)
 	for _, admitted := range slices.Clone(n.state.Node(id).Pods) {
-		if run := n.a.pods[types.UID(admitted.UID)]; run == nil || run.lifecycle.Stopped() {
+		if current := n.a.pods[types.UID(admitted.UID)]; current == nil || current.lifecycle.Stopped() {
 			n.state.RemovePod(admitted.UID)
 		}
 	}

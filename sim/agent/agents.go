@@ -95,7 +95,7 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 	}
 }
 
-// Kill implements sim.Actor: it restarts every running agent.
+// Kill implements sim.Actor: it stops every running agent, and starts it after d.
 func (a *Agents) Kill(d time.Duration) {
 	for _, o := range slices.Clone(a.w.API().List(store.Nodes)) {
 		if name := o.GetName(); !a.stopped[name] {

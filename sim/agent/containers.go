@@ -38,7 +38,7 @@ type containers struct {
 	exitCodes   map[containerID]int32 // last exit code
 	startedPods map[types.UID]bool
 	startedAt   map[containerID]time.Time // of running containers
-	starts      int
+	starts      int                       // number of starts of all containers
 }
 
 type containerID struct {
@@ -82,7 +82,7 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 }
 
 // resume adopts a container after a restart of its agent. It reports an exit that happened meanwhile.
-// Containers from before the simulation keep running.
+// A container that was running before the simulation is started as if it were new.
 func (r *containers) resume(pod *corev1.Pod, container string) {
 	if !r.startedPods[pod.UID] {
 		r.run(pod, container)
@@ -108,6 +108,7 @@ func (r *containers) preStop(pod *corev1.Pod, container string) {
 	r.w.After(max(d, 0), func() { r.report(pod.UID, podlifecycle.PreStopDone{Container: container}) })
 }
 
+// stop ends a container with codeTerm after its StopSeconds.
 func (r *containers) stop(pod *corev1.Pod, container string) {
 	id := containerID{pod.UID, container}
 	if d, ok := annotationSeconds(pod, StopSeconds); ok && d > 0 {
@@ -117,6 +118,7 @@ func (r *containers) stop(pod *corev1.Pod, container string) {
 	r.end(pod, container, codeTerm)
 }
 
+// end ends a container at once.
 func (r *containers) end(pod *corev1.Pod, container string, code int32) {
 	id := containerID{pod.UID, container}
 	r.exitAfter(id, r.running[id], 0, code)
@@ -150,8 +152,9 @@ func (r *containers) removePod(pod *corev1.Pod) {
 	}
 }
 
-// annotationSeconds reads a duration from an annotation; it is negative if invalid.
-func annotationSeconds(pod *corev1.Pod, key string) (time.Duration, bool) {
+// annotationSeconds reads a duration from an annotation; it is negative if invalid. exists is false if the pod
+// does not have the annotation.
+func annotationSeconds(pod *corev1.Pod, key string) (d time.Duration, exists bool) {
 	v, ok := pod.Annotations[key]
 	if !ok {
 		return 0, false
@@ -163,6 +166,7 @@ func annotationSeconds(pod *corev1.Pod, key string) (time.Duration, bool) {
 	return time.Duration(s * float64(time.Second)), true
 }
 
+// isInit reports whether a container is an init container other than a sidecar.
 func isInit(pod *corev1.Pod, container string) bool {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]

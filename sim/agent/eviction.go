@@ -12,7 +12,7 @@ import (
 )
 
 // EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not
-// change the node's conditions.
+// change the node's conditions. It reports whether the pod was evicted.
 func (a *Agents) EvictForPressure(key, resource string) bool {
 	p := a.w.API().Pod(key)
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {

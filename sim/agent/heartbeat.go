@@ -14,20 +14,21 @@ import (
 // heartbeats are the node Leases and node conditions that agents report.
 type heartbeats struct {
 	w           *sim.World
-	silentSince map[string]time.Time // since when an agent is stopped or partitioned
-	reports     map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
-	posting     map[string]bool
+	silentSince map[string]time.Time                                           // since when an agent is stopped or partitioned
+	reports     map[string]map[corev1.NodeConditionType]corev1.ConditionStatus // see ReportCondition
+	posting     map[string]bool                                                // nodes with a scheduled status update
 }
 
 func newHeartbeats(w *sim.World) heartbeats {
 	return heartbeats{w: w, silentSince: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
 }
 
-// leaseRenewInterval is the renewal interval of node Leases.
-const leaseRenewInterval = 10 * time.Second
-
-// statusInterval is the interval at which an agent corrects its node's status.
-const statusInterval = 10 * time.Second
+const (
+	// leaseRenewInterval is the interval at which an agent renews its node's Lease.
+	leaseRenewInterval = 10 * time.Second
+	// statusInterval is the interval at which an agent corrects its node's status.
+	statusInterval = 10 * time.Second
+)
 
 // LeaseRenewed returns when the Lease of a node was last renewed.
 func (h *heartbeats) LeaseRenewed(node string) time.Time {
@@ -68,7 +69,7 @@ func (h *heartbeats) reported(node string, conditionType corev1.NodeConditionTyp
 // reportedConditions are the conditions that agents may report.
 var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
 
-// isOutdated reports whether a node's conditions differ from those reported.
+// isOutdated reports whether a node's conditions differ from those reported, or are Unknown.
 func (h *heartbeats) isOutdated(n *corev1.Node) bool {
 	for _, conditionType := range reportedConditions {
 		if s := h.reported(n.Name, conditionType); s != "" && store.NodeConditionStatus(n, conditionType) != s {
@@ -85,7 +86,8 @@ func (h *heartbeats) observeNode(n *corev1.Node) {
 	}
 }
 
-// postStatus updates a node's status after d unless the agent is silent then.
+// postStatus updates a node's status after d unless the agent is silent then. If d is longer than the latency and an
+// update is already scheduled, postStatus schedules none.
 func (h *heartbeats) postStatus(node string, d time.Duration) {
 	if h.posting[node] && d > h.w.Latency() {
 		return

@@ -11,10 +11,10 @@ import (
 type agentPod struct {
 	object    *corev1.Pod // as last observed
 	lifecycle *podlifecycle.Machine
-	wakeSeq   int // invalidates earlier wake-ups
-	deleted   bool
-	writing   bool
-	dirty     bool
+	wakeSeq   int  // invalidates earlier wake-ups
+	deleted   bool // the lifecycle has ended: the pod is deleted from the API
+	writing   bool // a status write is in flight
+	dirty     bool // the status may have changed since that write
 	podUsage
 }
 

@@ -19,8 +19,8 @@ import (
 const (
 	// observeInterval is the interval of usage observations.
 	observeInterval = time.Second
-	// collectDuration is the time to delete containers and images.
-	collectDuration = 2 * time.Second
+	// reclaimDuration is the time to delete containers and images.
+	reclaimDuration = 2 * time.Second
 )
 
 // nodePressures simulates node pressure on nodes with scripted usage. Other nodes never run
@@ -56,7 +56,7 @@ type podUsage struct {
 	scripts      map[string]*usage.Script // by container; nil: not read yet
 	evicted      *nodepressure.Evict
 	terminatesBy time.Time
-	counted      bool
+	counted      bool // the eviction is counted
 }
 
 // addPod starts observing a node if the node or a pod on it has a script.
@@ -82,8 +82,8 @@ func (n *nodePressure) start() {
 	}
 }
 
-// forNode returns the machine of a node, and creates one if needed. It returns nil for a node without
-// scripts and conditions unless scripted is set.
+// forNode returns the node pressure of a node, and creates it if needed. It returns nil for a node with invalid
+// annotations, and for a node without scripts and conditions unless scripted is set.
 func (s *nodePressures) forNode(name string, scripted bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {
 		return n
@@ -150,8 +150,8 @@ func (n *nodePressure) check() {
 	if n.reserve.Update(n.w.Now()) && (n.reserve.Condition().True || n.a.reports[n.name][outOfDisk] != "") {
 		n.a.ReportCondition(n.name, outOfDisk, conditionStatus(n.reserve.Condition().True))
 	}
-	idle := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
-	if !scripted && n.node.NodeScript.Empty() && idle && !n.machine.Reclaiming() {
+	noCondition := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
+	if !scripted && n.node.NodeScript.Empty() && noCondition && !n.machine.Reclaiming() {
 		n.running = false // until a pod is added
 		return
 	}
@@ -171,7 +171,7 @@ func conditionStatus(isTrue bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// pods returns the unfinished pods of the node by name, and whether any is scripted.
+// pods returns the unfinished pods of the node, sorted by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	for _, p := range n.a.pods {
 		if p.object.Spec.NodeName == n.name && p.lifecycle.Phase() != podlifecycle.Succeeded && p.lifecycle.Phase() != podlifecycle.Failed && !p.deleted {
@@ -183,6 +183,7 @@ func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	return list, scripted
 }
 
+// observe returns the usage of the node with these pods, and sets freeSpace.
 func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
 	usages, pods := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list))
 	for i, p := range list {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +19,15 @@ import (
 func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.ReclaimNodeResources:
-		resources := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "dead containers"}[e.Containers], map[bool]string{true: "unused images"}[e.Images]}, func(s string) bool { return s == "" }), " and ")
-		n.w.Log("agent", "collect", n.name, n.name+" deletes "+resources)
-		n.w.After(collectDuration, func() { n.finishCollect(e) })
+		var resources []string
+		if e.Containers {
+			resources = append(resources, "dead containers")
+		}
+		if e.Images {
+			resources = append(resources, "unused images")
+		}
+		n.w.Log("agent", "collect", n.name, n.name+" deletes "+strings.Join(resources, " and "))
+		n.w.After(reclaimDuration, func() { n.finishReclaim(e) })
 	case nodepressure.Evict:
 		n.evict(&e)
 	case nodepressure.NoVictim:
@@ -47,11 +52,12 @@ func (n *nodePressure) reportConditions() {
 	n.a.nodePressures.reported[n.name] = reported
 }
 
-func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
+// finishReclaim passes the usage after a reclaim to the machine.
+func (n *nodePressure) finishReclaim(reclaimed nodepressure.ReclaimNodeResources) {
 	if n.a.nodePressures.nodes[n.name] != n {
 		return
 	}
-	n.node.Reclaim(n.w.Now(), c)
+	n.node.Reclaim(n.w.Now(), reclaimed)
 	list, _ := n.pods()
 	o := n.observe(list)
 	for _, e := range n.machine.Reclaimed(n.w.Now(), &o) {
@@ -76,7 +82,8 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: immediate})
 }
 
-// countEviction counts a written eviction unless another actor displaced the pod earlier.
+// countEviction reports a written eviction once with the notice Evicted, unless another actor displaced the pod
+// earlier.
 func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
 		return

@@ -9,12 +9,12 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// rejection is why a node rejects a pod.
+// rejection is why a node rejects a pod: reason and message of the pod's status, and the cause in the timeline.
 type rejection struct{ reason, message, cause string }
 
 // rejectionOf returns why a node's agent rejects a pod, or nil. Nodes with scripted usage use
 // their pressure machine. Other nodes use the reported conditions, and accept pods with requests
-// under memory pressure.
+// under memory pressure. A pod must also pass the admission check.
 func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 	o, _ := a.w.API().Get(store.Nodes, p.Spec.NodeName)
 	n, ok := o.(*corev1.Node)

@@ -26,7 +26,8 @@ func (a *Agents) writeStatus(p *agentPod) {
 	a.w.After(a.w.Latency(), func() { a.commitStatus(p, status, changed) })
 }
 
-// commitStatus performs the write unless the agent was killed in the meantime.
+// commitStatus writes the status and deletes a pod whose lifecycle has ended, unless the agent has stopped in the
+// meantime. A lost write is retried.
 func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, changed bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {

@@ -16,9 +16,10 @@ import (
 type Index struct {
 	pods    map[string]*corev1.Pod
 	budgets map[string]*indexedBudget
-	names   []string // budget keys, sorted
+	keys    []string // budget keys, sorted
 }
 
+// indexedBudget is a budget and the pods that it covers.
 type indexedBudget struct {
 	namespace string
 	selector  labels.Selector
@@ -37,10 +38,10 @@ func (c *indexedBudget) selects(p *corev1.Pod) bool {
 
 // setBudget sets a budget; nil deletes it.
 func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
-	i, found := slices.BinarySearch(v.names, key)
+	i, found := slices.BinarySearch(v.keys, key)
 	if b == nil {
 		if found {
-			v.names = slices.Delete(v.names, i, i+1)
+			v.keys = slices.Delete(v.keys, i, i+1)
 		}
 		delete(v.budgets, key)
 		return
@@ -60,17 +61,17 @@ func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	}
 	v.budgets[key] = c
 	if !found {
-		v.names = slices.Insert(v.names, i, key)
+		v.keys = slices.Insert(v.keys, i, key)
 	}
 }
 
-// setPod sets a pod, or deletes it if current is nil, and returns the affected budgets.
+// setPod sets a pod, or deletes it if current is nil, and returns the keys of the affected budgets.
 func (v *Index) setPod(key string, current *corev1.Pod) (affected []string) {
 	if v.pods[key] = current; current == nil {
 		delete(v.pods, key)
 	}
-	for _, name := range v.names {
-		c := v.budgets[name]
+	for _, budget := range v.keys {
+		c := v.budgets[budget]
 		selected, wasSelected := c.selects(current), c.pods[key] != nil
 		if selected {
 			c.pods[key] = current
@@ -78,23 +79,23 @@ func (v *Index) setPod(key string, current *corev1.Pod) (affected []string) {
 			delete(c.pods, key)
 		}
 		if selected || wasSelected {
-			affected = append(affected, name)
+			affected = append(affected, budget)
 		}
 	}
 	return affected
 }
 
-// BudgetsOf returns the budgets that cover p, in order.
+// BudgetsOf returns the keys of the budgets that cover p, sorted.
 func (v *Index) BudgetsOf(p *corev1.Pod) (out []string) {
-	for _, name := range v.names {
-		if v.budgets[name].selects(p) {
-			out = append(out, name)
+	for _, budget := range v.keys {
+		if v.budgets[budget].selects(p) {
+			out = append(out, budget)
 		}
 	}
 	return out
 }
 
-// Members returns the pods of a budget by name.
+// Members returns the pods of a budget, sorted by key.
 func (v *Index) Members(budget string) []*corev1.Pod {
 	c := v.budgets[budget]
 	if c == nil {
@@ -107,7 +108,7 @@ func (v *Index) Members(budget string) []*corev1.Pod {
 	return out
 }
 
-// Update applies a change of a pod or budget and returns the affected budgets.
+// Update applies a change of a pod or budget and returns the keys of the affected budgets.
 func (v *Index) Update(k store.Kind, key string, current store.Object) []string {
 	switch k {
 	case store.Pods:
@@ -121,8 +122,8 @@ func (v *Index) Update(k store.Kind, key string, current store.Object) []string 
 	return nil
 }
 
-// Names returns the keys of the budgets, sorted.
-func (v *Index) Names() []string { return v.names }
+// Keys returns the keys of the budgets, sorted.
+func (v *Index) Keys() []string { return v.keys }
 
 // Selects reports whether a budget covers p, which may be nil.
 func (v *Index) Selects(budget string, p *corev1.Pod) bool { return v.budgets[budget].selects(p) }

@@ -19,7 +19,7 @@ type Ledger struct {
 	*Index   // of the stored objects
 	w        *sim.World
 	owners   *fakeowners.Replacer
-	affected []string
+	affected []string // see Affected
 }
 
 // NewLedger returns the ledger of a world without objects.
@@ -29,7 +29,7 @@ func NewLedger(w *sim.World, owners *fakeowners.Replacer) *Ledger {
 	return l
 }
 
-// Affected returns the budgets that the last commit affected.
+// Affected returns the keys of the budgets that the last commit affected.
 func (l *Ledger) Affected() []string { return l.affected }
 
 // Debit is a debit that was written.
@@ -45,7 +45,7 @@ type Debited struct {
 	Cached bool                          // the actor decided by its cache, otherwise by the store
 }
 
-// UpdateBudget updates a stored budget. A budget that no longer exists is a success.
+// UpdateBudget updates a stored budget. It returns nil if the budget no longer exists.
 func (l *Ledger) UpdateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
 	err := l.w.API().Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
 		pdb, ok := o.(*policyv1.PodDisruptionBudget)
@@ -60,7 +60,7 @@ func (l *Ledger) UpdateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBud
 	return err
 }
 
-// Refund refunds debits.
+// Refund takes debits back from the status of their budgets.
 func (l *Ledger) Refund(list []Debit) {
 	for _, d := range list {
 		_ = l.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
@@ -74,7 +74,8 @@ func (l *Ledger) Refund(list []Debit) {
 
 // Overrule adds an entry for a pod to its budgets, regardless of what they allow, and returns the
 // new entries.
-func (l *Ledger) Overrule(p *corev1.Pod) (out []enginedisplacement.Entry, err error) {
+func (l *Ledger) Overrule(p *corev1.Pod) ([]enginedisplacement.Entry, error) {
+	var out []enginedisplacement.Entry
 	for _, key := range l.BudgetsOf(p) {
 		err := l.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
 			b, ok := o.(*policyv1.PodDisruptionBudget)

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Lookup returns a workload and whether it exists.
+// Lookup returns the workload with a kind and key, and whether it exists.
 type Lookup func(store.Kind, string) (store.Object, bool)
 
 // StatusInputs returns the input of a budget's status: its pods and their scales.

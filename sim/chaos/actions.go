@@ -38,6 +38,7 @@ func (f *injector) updateNode(node string, change func(*corev1.Node)) {
 	})
 }
 
+// taintNode adds a NoExecute taint to a node.
 func (f *injector) taintNode() {
 	node := f.randomNode()
 	f.tainted = append(f.tainted, node)
@@ -47,6 +48,7 @@ func (f *injector) taintNode() {
 	})
 }
 
+// untaintNode removes the oldest taint.
 func (f *injector) untaintNode() {
 	if len(f.tainted) > 0 {
 		f.updateNode(f.tainted[0], func(n *corev1.Node) {
@@ -56,6 +58,7 @@ func (f *injector) untaintNode() {
 	}
 }
 
+// uncordonNode uncordons the first cordoned node.
 func (f *injector) uncordonNode() {
 	for _, o := range f.w.API().List(store.Nodes) {
 		if n, ok := o.(*corev1.Node); ok && n.Spec.Unschedulable {
@@ -77,10 +80,10 @@ func (f *injector) toggleAgent() {
 	f.stoppedAgents = append(f.stoppedAgents, node)
 }
 
-// injectFault injects a fault into a random actor.
+// injectFault kills a random actor, changes the lag of its watches, breaks its watches, or makes requests fail.
 func (f *injector) injectFault() {
 	actors := cluster.Actors()
-	if f.s.Options.Descheduler == nil {
+	if f.experiment.Options.Descheduler == nil {
 		actors = slices.DeleteFunc(actors, func(a string) bool { return a == "descheduler" })
 	}
 	actor := actors[f.r.Intn(len(actors))]

@@ -19,7 +19,7 @@ import (
 // Experiment is one run.
 type Experiment struct {
 	Seed     int64
-	Pods     int           // number of pods
+	Pods     int           // number of pods, rounded up to full owners
 	Duration time.Duration // time with faults
 	// SkipSettling ends the run without waiting until the cluster settles.
 	SkipSettling bool
@@ -37,21 +37,21 @@ const (
 
 // scenario returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
 // with budgets of all forms, and additional budgets over the same pods.
-func (s *Experiment) scenario() string {
+func (e *Experiment) scenario() string {
 	var b strings.Builder
-	nodes := s.Pods*4/(3*nodeCapacity) + 3
+	nodes := e.Pods*4/(3*nodeCapacity) + 3
 	for i := range nodes {
 		fmt.Fprintf(&b, "node n%d cpu=%d pods=%d labels=topology.kubernetes.io/zone=z%d\n", i, nodeCapacity, 2*nodeCapacity, i%3)
 	}
 	forms := []string{"maxUnavailable=2", "minAvailable=80%", "minAvailable=20", "maxUnavailable=10%", "maxUnavailable=1 always", "maxUnavailable=0"}
-	for i := 0; i*podsPerOwner < s.Pods; i++ {
+	for i := 0; i*podsPerOwner < e.Pods; i++ {
 		podOptions := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
 		if i%2 == 0 {
 			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, podOptions)
 		} else {
 			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, podOptions)
 		}
-		if s.HalfWithoutBudgets && i%4 > 1 {
+		if e.HalfWithoutBudgets && i%4 > 1 {
 			continue
 		}
 		fmt.Fprintf(&b, "budget a%d match=app=a%d %s\n", i, i, forms[i%len(forms)])
@@ -64,39 +64,40 @@ func (s *Experiment) scenario() string {
 }
 
 // Run runs the experiment. Cluster.Violation returns the violated invariant.
-func (s *Experiment) Run() (*cluster.Cluster, error) {
-	parsed, err := script.Parse("chaos", s.scenario())
+func (e *Experiment) Run() (*cluster.Cluster, error) {
+	parsed, err := script.Parse("chaos", e.scenario())
 	if err != nil {
 		return nil, err
 	}
-	o := s.Options
-	o.Seed = uint64(s.Seed)
+	o := e.Options
+	o.Seed = uint64(e.Seed)
 	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
 	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
-	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
+	f := &injector{r: rand.New(rand.NewSource(e.Seed)), experiment: e}
+	defer func() { f.w.Close() }()
 	result, err := parsed.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {
 		return result.Cluster, err
 	}
-	for at := warmup; at < warmup+s.Duration; at += f.nextDelay() {
+	for at := warmup; at < warmup+e.Duration; at += f.nextDelay() {
 		f.w.At(at, f.performAction)
 	}
-	if f.w.Run(warmup+s.Duration) == nil && !s.SkipSettling {
+	if f.w.Run(warmup+e.Duration) == nil && !e.SkipSettling {
 		f.w.ClearFaults()
-		if f.w.Run(warmup+s.Duration+20*time.Minute) == nil {
+		if f.w.Run(warmup+e.Duration+20*time.Minute) == nil {
 			_ = f.w.CheckSettled()
 		}
 	}
 	return f.w, nil
 }
 
-// warmup is when the cluster is up and faults start.
+// warmup is the time until the cluster is up and faults start.
 const warmup = time.Minute
 
 // injector performs random actions.
 type injector struct {
 	r             *rand.Rand
-	s             *Experiment
+	experiment    *Experiment
 	w             *cluster.Cluster
 	preemptors    int
 	stoppedAgents []string // nodes with stopped agents

@@ -50,7 +50,7 @@ func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 	for seed := int64(14); seed < 54; seed++ {
 		o := options(t)
-		o.Displacement.Evictions, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
+		o.Evictions.Rules, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
 		s := Experiment{Seed: seed, Pods: 150, Duration: time.Minute, SkipSettling: true, Options: o}
 		w, err := s.Run()
 		if err != nil {

@@ -60,7 +60,7 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 				t.Errorf("%s, seed %d: %v", mode.name, seed, err)
 			}
 			if c.Descheduled == 0 {
-				t.Errorf("%s, seed %d: the descheduler moved no pod", mode.name, seed)
+				t.Errorf("%s, seed %d: the descheduler moved no pod, want at least one", mode.name, seed)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 	for seed := int64(1); seed <= 40; seed++ {
 		o := withDescheduler(t, true, false)
-		o.Displacement.Evictions, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
+		o.Evictions.Rules, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
 		s := Experiment{Seed: seed, Pods: 150, Duration: time.Minute, HalfWithoutBudgets: true, SkipSettling: true, Options: o}
 		w, err := s.Run()
 		if err != nil {

@@ -23,7 +23,5 @@ func IsActor(name string) bool { return actorKinds()[name] != nil }
 // Watches reports whether an actor watches a kind.
 func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds()[name], k) }
 
-// IsKillable reports whether Kill accepts the name.
-func IsKillable(name string) bool {
-	return IsActor(name) && name != "agents"
-}
+// IsKillable reports whether an actor with the name can be killed as one process; agents are stopped per node.
+func IsKillable(name string) bool { return IsActor(name) && name != "agents" }

@@ -37,7 +37,7 @@ func New(o Options) *Cluster {
 	w := sim.New(o.Options)
 	owners := fakeowners.New(w)
 	ledger := budgets.NewLedger(w, owners)
-	c := &Cluster{World: w, Owners: owners, Displacement: displacement.NewServer(w, ledger, o.Displacement), counter: newCounter(w, owners)}
+	c := &Cluster{World: w, Owners: owners, Displacement: displacement.NewServer(w, ledger, o.Evictions), counter: newCounter(w, owners)}
 	c.Scheduler = scheduler.New(w, ledger, scheduler.Options{Machine: o.MachineConfig(), DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
 	c.Agents = agent.New(w, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
 	controllers.StartDisruption(w, ledger)
@@ -50,6 +50,9 @@ func New(o Options) *Cluster {
 	controllers.StartVolumes(w)
 	if o.Endpoints {
 		controllers.StartEndpoints(w)
+	}
+	if o.GarbageCollector {
+		controllers.StartGarbageCollector(w)
 	}
 	if o.Descheduler != nil {
 		c.Descheduler = descheduler.Start(w, c.Displacement, descheduler.Scheduler{Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed}, o.Descheduler)

@@ -21,7 +21,7 @@ type counter struct {
 	w          *sim.World
 	owners     *fakeowners.Replacer
 	counts     Counts
-	created    map[types.UID]time.Time // pods
+	created    map[types.UID]time.Time // creation times of pods
 	preemptors map[string]bool         // UIDs of pods that preempted others
 }
 

@@ -8,15 +8,15 @@ import (
 
 // Counts are statistics of a run.
 type Counts struct {
-	Created, Bound            int
-	Succeeded, Failed         int
-	Deleted                   int // deleted pods
-	Rejections                int // failed scheduling attempts
-	Victims                   int // preempted pods
-	Preemptors                int // pods that preempted others
-	Cascades                  int // pods preempted by the replacement of a victim
-	CascadeDepth              int // longest chain of victims
-	LastBound, LastPreemption time.Duration
+	Created, Bound            int                                  // pods
+	Succeeded, Failed         int                                  // pods
+	Deleted                   int                                  // pods
+	Rejections                int                                  // failed scheduling attempts
+	Victims                   int                                  // preempted pods
+	Preemptors                int                                  // pods that preempted others
+	Cascades                  int                                  // pods preempted by the replacement of a victim
+	CascadeDepth              int                                  // longest chain of victims
+	LastBound, LastPreemption time.Duration                        // since the start
 	Displaced                 [enginedisplacement.Shutdown + 1]int // by cause
 	BudgetDebits              int
 	Refused                   int // evictions refused by a budget

@@ -13,9 +13,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/eviction"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/controllers"
-	"github.com/berthproject/berth/sim/displacement"
 )
 
 // Defaults returns options with the default scheduler, 2 ms per request, a watch lag of 2 ms,
@@ -34,7 +34,7 @@ func Defaults() (Options, error) {
 		Machine:  scheduling.DefaultConfig(), Profiles: []*framework.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
 		TaintEviction: controllers.TaintEvictionOptions{Options: tainteviction.Options{StartupGrace: time.Minute}}, NodeLifecycle: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
 		AvoidHolds:       enginedisplacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute},
-		Displacement:     displacement.Options{Evictions: budget.Evictions{Recount: true}},
+		Evictions:        eviction.Options{Rules: budget.Evictions{Recount: true}, Refund: true},
 		DecisionsPerStep: 64, Audit: true,
 	}, nil
 }

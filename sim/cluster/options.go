@@ -9,11 +9,11 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
+	"github.com/berthproject/berth/internal/eviction"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/controllers/descheduler"
 	"github.com/berthproject/berth/sim/controllers/workload"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/scheduler"
 )
 
@@ -35,14 +35,16 @@ type Options struct {
 	Pressure nodepressure.Config
 	Reserve  nodepressure.DiskReserveConfig
 	// AvoidHolds is the backoff of Avoid Holds; none are created if First is 0.
-	AvoidHolds   enginedisplacement.Backoff
-	Workload     workload.Options
-	Displacement displacement.Options
+	AvoidHolds enginedisplacement.Backoff
+	Workload   workload.Options
+	Evictions  eviction.Options
 	// Descheduler adds a descheduler; may be nil. IgnoreHolds makes the scheduler ignore Holds.
 	Descheduler *descheduler.Options
 	IgnoreHolds bool
 	// Endpoints adds the EndpointSlice controller, which nothing else depends on.
 	Endpoints bool
+	// GarbageCollector adds the garbage collector of objects whose owners were deleted.
+	GarbageCollector bool
 	// DecisionsPerStep limits the scheduler's decisions per step; 0 means 64.
 	DecisionsPerStep int
 	// Audit enables all invariant checks; without it only NeverMoves is checked.

@@ -14,6 +14,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -58,11 +59,11 @@ func (r *Records) reconcileHold(key string, done func(time.Duration, error)) {
 	switch {
 	case ok && remaining > 0 && (current == nil || !current.Spec.Until.Time.Equal(a.Until)):
 		want := newAvoidHold(at, a, r.owners[at])
-		r.Request("hold", key, func() error { return r.upsertHold(want) }, func(err error) { done(remaining, err) })
+		r.Request(sim.RequestHold, key, func() error { return r.upsertHold(want) }, func(err error) { done(remaining, err) })
 	case ok && remaining > 0:
 		done(remaining, nil)
 	case current != nil:
-		r.Request("hold", key, func() error {
+		r.Request(sim.RequestHold, key, func() error {
 			r.w.Log("records", "hold", key, "pods of "+current.Spec.Owner.Name+" no longer avoid "+current.Spec.Node)
 			return r.w.API().Delete(store.Holds, key, store.Precondition{UID: string(current.UID)})
 		}, func(err error) { done(0, err) })

@@ -49,7 +49,7 @@ func (d *disruption) OnChange(k store.Kind, old, current store.Object) {
 	}
 	affected := d.budgetIndex.Update(k, store.KeyOf(object), current)
 	if k != store.Pods && k != store.PodDisruptionBudgets {
-		affected = d.budgetIndex.Names() // the expected pods may have changed
+		affected = d.budgetIndex.Keys() // the expected pods may have changed
 	}
 	for _, key := range affected {
 		d.queue.Add(key, recountDelay)
@@ -67,7 +67,7 @@ func (d *disruption) OnSynced() {
 			d.budgetIndex.Update(k, key, d.Cached(k)[key])
 		}
 	}
-	for _, key := range d.budgetIndex.Names() {
+	for _, key := range d.budgetIndex.Keys() {
 		d.queue.Add(key, 0)
 	}
 	for _, key := range d.Keys(store.Pods) {
@@ -97,7 +97,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 		done(result.RequeueAfter, nil)
 		return
 	}
-	d.Request("status", key, func() error {
+	d.Request(sim.RequestStatus, key, func() error {
 		return d.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
 			if pdb, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				pdb.Status = next

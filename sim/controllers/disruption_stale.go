@@ -18,8 +18,8 @@ func (d *disruption) enqueueStale(p *corev1.Pod) {
 	}
 }
 
-// staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether
-// it does.
+// staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether it has
+// one that expires.
 func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
 	c := conversion.ActiveDisruptionTarget(p)
 	if c == nil {

@@ -25,7 +25,7 @@ type endpoints struct {
 	reconciler *endpointslice.Reconciler
 	tracker    *util.EndpointSliceTracker
 	lastSuffix map[string]int    // of slice names, by Service; survives restarts
-	lastCounts map[string][3]int // by Service
+	lastCounts map[string][3]int // results of CountEndpoints, by Service
 }
 
 // endpointsPerSlice is the upstream default.
@@ -122,8 +122,8 @@ func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	return &q
 }
 
-// CountEndpoints counts the ready, terminating and serving-while-terminating endpoints of a
-// Service.
+// CountEndpoints counts the endpoints of a Service: those that are ready, those that are terminating, and those
+// that are serving while terminating.
 func CountEndpoints(w *sim.World, service string) (ready, terminating, serving int) {
 	for _, o := range w.API().List(store.EndpointSlices) {
 		s, ok := o.(*discoveryv1.EndpointSlice)

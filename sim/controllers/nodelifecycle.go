@@ -101,12 +101,13 @@ func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.T
 		}
 	}
 	if allReady && n.pendingWrites == 0 {
-		return time.Time{} // a node change or a silent agent wakes it
+		return time.Time{} // a node change or a silent agent schedules the next step
 	}
 	return wake
 }
 
-// write changes a node unless it changed in the meantime.
+// write changes a node with f, which reports whether it changed anything. It fails if the node changed in the
+// meantime.
 func (n *nodeLifecycle) write(name string, out nodelifecycle.Outcome, f func(*corev1.Node) bool) {
 	pre := store.Precondition{UID: out.UID}
 	if o := n.Node(name); o != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podGC is the pod garbage collector. It is idle while there are no candidates.
+// podGC is the pod garbage collector. It runs only while there are candidates.
 type podGC struct {
 	*sim.Client
 	w         *sim.World
@@ -102,7 +102,7 @@ func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
 	}
-	g.Request("delete", key, func() error {
+	g.Request(sim.RequestDelete, key, func() error {
 		err := g.w.API().DeletePod(key, store.Precondition{UID: string(p.UID)}, &grace)
 		if err == nil {
 			g.w.Log("podgc", "collect", key, key+" is garbage-collected: "+r.Reason.String())

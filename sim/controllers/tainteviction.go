@@ -55,22 +55,21 @@ func (e *taintEviction) OnSynced() {
 
 // OnChange implements sim.Controller.
 func (e *taintEviction) OnChange(_ store.Kind, old, current store.Object) {
-	switch current {
-	case nil:
+	if current == nil {
 		switch old := old.(type) {
 		case *corev1.Node:
 			e.steps.Enqueue(tainteviction.NodeDeleted{Name: old.Name})
 		case *corev1.Pod:
 			e.steps.Enqueue(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		}
-	default:
-		switch current := current.(type) {
-		case *corev1.Node:
-			e.steps.Enqueue(tainteviction.Node{Name: current.Name, Taints: conversion.TimedTaints(current)})
-		case *corev1.Pod:
-			if current.Spec.NodeName != "" {
-				e.steps.Enqueue(conversion.TaintEvictionPod(current))
-			}
+		return
+	}
+	switch current := current.(type) {
+	case *corev1.Node:
+		e.steps.Enqueue(tainteviction.Node{Name: current.Name, Taints: conversion.TimedTaints(current)})
+	case *corev1.Pod:
+		if current.Spec.NodeName != "" {
+			e.steps.Enqueue(conversion.TaintEvictionPod(current))
 		}
 	}
 }

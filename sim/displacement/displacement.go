@@ -38,8 +38,8 @@ type Displacing struct {
 // Displaced is the notice that a pod was displaced.
 type Displaced struct{ Cause enginedisplacement.Cause }
 
-// Displace displaces a pod in the order of package executor: condition, event, deletion. Each
-// step is idempotent. A pod that was already deleted counts as a success.
+// Displace displaces a pod in the order of package executor: condition, event, deletion. With RecordInBudgets it
+// first adds the budget entries. Each step is idempotent. A pod that was already deleted counts as a success.
 func (s *Server) Displace(c *sim.Client, d Displacement, onDone func(error)) {
 	key := store.KeyOf(d.Pod)
 	type step struct {
@@ -101,7 +101,8 @@ func TargetCondition(r *enginedisplacement.Record, now time.Time) corev1.PodCond
 	return conversion.NewDisruptionTarget(r.Cause.Reason(), r.Message(), now)
 }
 
-// Delete deletes the pod of a displacement.
+// Delete deletes the pod of a displacement. It sends the notices Displacing and Displaced, unless the pod was
+// displaced already.
 func (s *Server) Delete(d *Displacement, actor string) error {
 	key := store.KeyOf(d.Pod)
 	p := s.w.API().Pod(key)
@@ -109,7 +110,7 @@ func (s *Server) Delete(d *Displacement, actor string) error {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.Pod.Name)
 	}
 	if d.ResourceVersion != "" && p.ResourceVersion != d.ResourceVersion {
-		return apierrors.NewConflict(corev1.Resource("pods"), d.Pod.Name, errors.New("it changed in the meantime"))
+		return apierrors.NewConflict(corev1.Resource("pods"), d.Pod.Name, errors.New("the pod changed in the meantime"))
 	}
 	alreadyDisplaced := p.DeletionTimestamp != nil || store.Finished(p) && !d.MarkFailed
 	if !alreadyDisplaced {

@@ -49,12 +49,7 @@ func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler)
 	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: informer.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
 		PollDelay: func(limit time.Duration) time.Duration { return limit }}
 	for _, n := range nodes {
-		if err := w.API().Update(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
-			if n, ok := o.(*corev1.Node); ok {
-				n.Spec.Unschedulable = true
-			}
-			return nil
-		}); err != nil {
+		if err := cordon(w, n); err != nil {
 			return nil, err
 		}
 	}
@@ -63,8 +58,17 @@ func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler)
 	return d, nil
 }
 
-// schedule schedules a step.
-func (d *Drainer) schedule(t time.Duration) { d.w.At(d.w.Elapsed()+t, d.step) }
+func cordon(w *cluster.Cluster, node string) error {
+	return w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+		if n, ok := o.(*corev1.Node); ok {
+			n.Spec.Unschedulable = true
+		}
+		return nil
+	})
+}
+
+// schedule schedules a step after delay.
+func (d *Drainer) schedule(delay time.Duration) { d.w.After(delay, d.step) }
 
 // step updates the view and executes the next action.
 func (d *Drainer) step() {
@@ -111,13 +115,13 @@ func (d *Drainer) step() {
 func (d *Drainer) evict(e drain.Evict) {
 	d.requestPending = true
 	d.annotateReplacement(e)
-	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, Requester: "drain"}, func(a displacement.EvictionResponse) {
+	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, Requester: "drain"}, func(response displacement.EvictionResponse) {
 		d.requestPending = false
-		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
-		if !ok {
+		granted := response.Code == http.StatusCreated || response.Code == http.StatusNotFound
+		if !granted {
 			d.removeReplacementAnnotation(e)
 		}
-		d.machine.HandleEviction(d.w.Now(), e.Pod.UID, drain.EvictionResult{Granted: ok, Message: a.Message})
+		d.machine.HandleEviction(d.w.Now(), e.Pod.UID, drain.EvictionResult{Granted: granted, Message: response.Message})
 		d.schedule(d.PollDelay(responseInterval))
 	})
 }

@@ -19,12 +19,7 @@ const drainRetryInterval = 5 * time.Second
 // Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
 // pods, retries when a budget refuses, and gives up after other errors.
 func Kubectl(w *cluster.Cluster, node, requester string) {
-	_ = w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
-		if n, ok := o.(*corev1.Node); ok {
-			n.Spec.Unschedulable = true
-		}
-		return nil
-	})
+	_ = cordon(w, node)
 	remaining := 0
 	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)
@@ -40,28 +35,29 @@ func Kubectl(w *cluster.Cluster, node, requester string) {
 	}
 }
 
-// evictUntilDeleted requests an eviction until the pod is deleted and then calls done.
+// evictUntilDeleted requests an eviction until the pod is deleted and then calls done. It gives up after errors other
+// than the refusal of a budget and an injected fault.
 func evictUntilDeleted(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
 	evict := func() { evictUntilDeleted(w, e, done) }
-	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
+	w.Displacement.Evict(e, func(r displacement.EvictionResponse) {
 		p := w.API().Pod(e.Pod)
 		switch {
 		case p == nil || string(p.UID) != e.UID:
 			done()
-		case a.Code == http.StatusTooManyRequests:
-			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
+		case r.Code == http.StatusTooManyRequests:
+			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, r))
 			w.After(drainRetryInterval, evict)
-		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == displacement.InjectedFailure:
+		case r.Code == 0 || r.Code == http.StatusGatewayTimeout || r.Code == http.StatusInternalServerError && r.Message == displacement.InjectedFailure:
 			w.After(drainRetryInterval, evict)
-		case a.Code >= http.StatusBadRequest:
-			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
+		case r.Code >= http.StatusBadRequest:
+			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, r))
 		default: // granted
 			w.After(time.Second, func() { awaitDeletion(w, e, done) })
 		}
 	})
 }
 
-// awaitDeletion waits until a pod is deleted.
+// awaitDeletion waits until a pod is deleted and then calls done. It evicts the pod if it is not being deleted.
 func awaitDeletion(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
 	p := w.API().Pod(e.Pod)
 	switch {

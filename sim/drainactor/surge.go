@@ -14,7 +14,7 @@ import (
 )
 
 // scale adds delta to the replicas of the pod's owner or its Deployment. A decrease is skipped if
-// another client changed them.
+// another client changed the replicas.
 func (d *Drainer) scale(p *model.Pod, delta int32) {
 	k, key := d.scaleTarget(p)
 	err := fmt.Errorf("%s %s does not exist", p.Owner.Kind, p.Owner.Name)
@@ -94,6 +94,7 @@ func (d *Drainer) scaleTarget(p *model.Pod) (store.Kind, string) {
 	return "", ""
 }
 
+// replicasField returns the replicas field of a workload, or nil if it has none.
 func replicasField(o store.Object) **int32 {
 	switch o := o.(type) {
 	case *appsv1.Deployment:

@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// A client that changes the replicas in the meantime takes precedence.
+// TestSurgeIsUndoneOnlyIfUnchanged checks that a client that changes the replicas in the meantime
+// takes precedence.
 func TestSurgeIsUndoneOnlyIfUnchanged(t *testing.T) {
 	s, err := script.Parse("surge", `node n1..n3 cpu=8
 deployment web replicas=2 cpu=1 labels=app=web starts=2s grace=5s stops=1s

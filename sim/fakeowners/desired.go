@@ -28,7 +28,7 @@ func (o *Replacer) trackDesired(p *corev1.Pod, deleted bool) {
 	}
 }
 
-// DesiredCount returns the desired replicas of a fake owner that a selector matches.
+// DesiredCount returns the number of desired replicas of a fake owner that a selector matches.
 func (o *Replacer) DesiredCount(uid string, s labels.Selector) (n int32) {
 	for _, l := range o.desired[uid] {
 		if s.Matches(l) {
@@ -42,7 +42,7 @@ func (o *Replacer) DesiredCount(uid string, s labels.Selector) (n int32) {
 func (o *Replacer) RecordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.UID] = depth }
 
 // ChainDepth returns the length of the chain of preemptions that led to a replacement, and whether
-// the pod with the name replaces a victim.
+// the pod with this name replaces a victim.
 func (o *Replacer) ChainDepth(pod string) (int, bool) {
 	d, ok := o.replacementDepth[pod]
 	return d, ok

@@ -29,7 +29,7 @@ type Replacer struct {
 	w                *sim.World
 	reflector        *sim.Reflector
 	disabled         bool
-	replaced         map[types.UID]bool
+	replaced         map[types.UID]bool     // pods that were handled, most of them by a replacement
 	lastSeen         map[string]*corev1.Pod // by key, to detect deletions in a list
 	replacements     map[string]int         // number of replacements by the key of the first pod
 	victimDepth      map[types.UID]int      // length of the victim chain
@@ -130,7 +130,7 @@ func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 // Disable ends the replacement of pods.
 func (o *Replacer) Disable() { o.disabled = true }
 
-// Retire deletes a pod and its replacements.
+// Retire deletes a pod or its latest replacement, which is not replaced.
 func (o *Replacer) Retire(key string) {
 	o.retired[key] = true
 	for _, name := range []string{key, o.latest[key]} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ type nodeUsage struct {
 	versions []nodeVersion
 }
 
-// nodeVersion is a version of a node and when it ended; zero if it is current.
+// nodeVersion is a version of a node. No bind may rely on it after until, which is zero if it is current.
 type nodeVersion struct {
 	until time.Time
 	node  *model.Node
@@ -99,18 +100,18 @@ func (r *nodeUsage) exceeded(now time.Time) string {
 		}
 		return m
 	}
-	check := func(unit string, used int64, amount func(*model.Node) int64) string {
+	var out []string
+	check := func(unit string, used int64, amount func(*model.Node) int64) {
 		if limit := highest(amount); used > limit {
-			return fmt.Sprintf("%d of %d %s in use", used, limit, unit)
+			out = append(out, fmt.Sprintf("%d of %d %s in use", used, limit, unit))
 		}
-		return ""
 	}
-	out := check("milli-cpu", sum.MilliCPU, func(n *model.Node) int64 { return n.Allocatable.MilliCPU })
-	out += check("bytes of memory", sum.Memory, func(n *model.Node) int64 { return n.Allocatable.Memory })
-	out += check("bytes of ephemeral storage", sum.Ephemeral, func(n *model.Node) int64 { return n.Allocatable.Ephemeral })
-	out += check("pods", int64(len(r.pods)), func(n *model.Node) int64 { return n.AllocatablePods })
+	check("milli-cpu", sum.MilliCPU, func(n *model.Node) int64 { return n.Allocatable.MilliCPU })
+	check("bytes of memory", sum.Memory, func(n *model.Node) int64 { return n.Allocatable.Memory })
+	check("bytes of ephemeral storage", sum.Ephemeral, func(n *model.Node) int64 { return n.Allocatable.Ephemeral })
+	check("pods", int64(len(r.pods)), func(n *model.Node) int64 { return n.AllocatablePods })
 	for _, name := range slices.Sorted(maps.Keys(scalars)) {
-		out += check(name, scalars[name], func(n *model.Node) int64 { return n.Allocatable.Scalar(name) })
+		check(name, scalars[name], func(n *model.Node) int64 { return n.Allocatable.Scalar(name) })
 	}
-	return out
+	return strings.Join(out, ", ")
 }

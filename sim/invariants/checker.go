@@ -49,7 +49,7 @@ type Checker struct {
 	ledger    *budgets.Ledger
 	recorder  *controllers.Records
 
-	labelsChanged map[types.UID]time.Time // last label change
+	labelsChanged map[types.UID]time.Time // creation or last label change
 
 	nodes   map[string]*nodeUsage     // by node
 	budgets map[string]*budgetHistory // by budget
@@ -137,7 +137,7 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 	}
 }
 
-// checkBind checks that no other bind of the pod may still succeed.
+// checkBind checks that no bind of the pod to another node may still succeed.
 func (a *Checker) checkBind(n scheduler.BindSent) {
 	p := a.w.API().Pod(n.Pod.Key())
 	deleted := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer

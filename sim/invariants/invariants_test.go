@@ -55,14 +55,15 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		low := *schedulerPod(w, "default/low")
 		w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}}})
 	},
-	"PendingTracked": func(_ *testing.T, w *cluster.Cluster) {
+	"PendingTracked": func(t *testing.T, w *cluster.Cluster) {
 		c := framework.DefaultConfig()
 		c.Name = "other"
 		p, err := framework.NewProfile(c)
-		if err == nil {
-			w.Invariants.AddProfile(p) // unknown to the machine
-			_ = w.API().Create(testPod("other", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+		if err != nil {
+			t.Fatal(err)
 		}
+		w.Invariants.AddProfile(p) // the scheduler does not have it
+		_ = w.API().Create(testPod("other", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 	},
 	"NoBusyLoop": func(_ *testing.T, w *cluster.Cluster) {
 		for range scheduler.MaxStepsAtTime + 2 {
@@ -100,7 +101,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range invariants.All {
 		violate, ok := violations[name]
 		if !ok {
-			t.Errorf("no case violates %s", name)
+			t.Errorf("no function violates %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +124,8 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	}
 }
 
-// testWorld returns a world after five minutes: two nodes with a pod each, and a pending pod.
+// testWorld returns a world after five minutes: two nodes, the pods web, db and low on them, and the pod pending, which
+// fits no node.
 func testWorld(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	o, err := cluster.Defaults()
@@ -131,6 +133,7 @@ func testWorld(t *testing.T) *cluster.Cluster {
 		t.Fatal(err)
 	}
 	w := cluster.New(o)
+	t.Cleanup(w.Close)
 	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
 		testPod("pending", "8", 1000, nil), testPod("low", "1", -5, nil)}
 	for _, o := range objects {

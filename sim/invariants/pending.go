@@ -43,7 +43,8 @@ func (a *Checker) checkNominatedPods(effects []scheduling.Effect) {
 	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
 	var nominatedPods []string
 	for _, q := range state.Nominated(id) {
-		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // a reservation does not count against its owner
+		// A reservation does not count against its owner.
+		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) {
 			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
 			nominatedPods = append(nominatedPods, q.Key())
 		}

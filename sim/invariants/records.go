@@ -23,7 +23,7 @@ type recordAudit struct {
 }
 
 // recordTimeout is how long a record may be missing, for example because the displacing actor
-// was killed and another one completes it.
+// was killed and another actor writes the record later.
 const recordTimeout = 5 * time.Minute
 
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
@@ -68,12 +68,13 @@ func (a *Checker) acceptAfterLostWatch() {
 	}
 }
 
+// acceptMissingRecord counts a record that will never be created.
 func (a *Checker) acceptMissingRecord(uid types.UID) {
 	delete(a.records.missing, uid)
 	a.Unrecorded++
 }
 
-// acceptForDeletedPods accepts missing records of deleted pods when the recording actor stops.
+// acceptForDeletedPods accepts missing records of deleted pods when the recording actor is killed.
 func (a *Checker) acceptForDeletedPods() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
@@ -82,7 +83,7 @@ func (a *Checker) acceptForDeletedPods() {
 	}
 }
 
-// countRecord counts the records of a pod.
+// countRecord counts a new record event of a pod, which must be its first.
 func (a *Checker) countRecord(c store.Change) {
 	e, ok := c.New.(*eventsv1.Event)
 	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {

@@ -6,7 +6,7 @@ import "fmt"
 func (g *generator) writeEvent(at string) {
 	switch n := g.r.Intn(100); {
 	case n < 42:
-		g.pod(at)
+		g.writePod(at)
 	case n < 54:
 		g.writeDelete(at)
 	case n < 62:
@@ -60,7 +60,7 @@ func (g *generator) writeNodeEvent(at string) {
 	n := g.randomNode()
 	switch g.r.Intn(10) {
 	case 0:
-		g.nodeAt(at)
+		g.writeNode(at)
 	case 1:
 		if g.oneIn(3) {
 			g.add(at, "delete node %s", n)
@@ -84,17 +84,9 @@ func (g *generator) writeNodeEvent(at string) {
 	}
 }
 
+// writePodEvent writes an event of a pod, a workload or a budget.
 func (g *generator) writePodEvent(at string) {
 	switch g.r.Intn(7) {
-	case 5:
-		switch n := g.r.Intn(3); n {
-		case 0:
-			g.add(at, "image e%d v%d", g.r.Intn(2), g.r.Intn(4))
-		default:
-			g.add(at, "scale %s%d %d", g.pick("w", "e"), g.r.Intn(2), g.r.Intn(6))
-		}
-	case 6:
-		g.workload(at)
 	case 0:
 		g.add(at, "ungate %s", g.randomPod())
 	case 1:
@@ -104,7 +96,15 @@ func (g *generator) writePodEvent(at string) {
 	case 3:
 		g.add(at, "delete budget b%d", g.r.Intn(2))
 	case 4:
-		g.budget(at, g.r.Intn(2))
+		g.writeBudget(at, g.r.Intn(2))
+	case 5:
+		if g.oneIn(3) {
+			g.add(at, "image e%d v%d", g.r.Intn(2), g.r.Intn(4))
+		} else {
+			g.add(at, "scale %s%d %d", g.pick("w", "e"), g.r.Intn(2), g.r.Intn(6))
+		}
+	case 6:
+		g.writeWorkload(at)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 type generator struct {
 	r     *rand.Rand
 	lines []string
-	nodes int
-	pods  int
+	nodes int  // number of written nodes
+	pods  int  // number of written pods
 	small bool // pods are small relative to nodes
 	rules bool // pods have placement rules besides requests
 }
@@ -20,17 +20,17 @@ type generator struct {
 func Generate(seed int64, n int) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
 	g.small, g.rules = g.oneIn(3), !g.oneIn(3)
-	g.options(seed)
+	g.writeOptions(seed)
 	nodes := 1 + g.r.Intn(6)
 	if g.oneIn(15) {
 		nodes = 10 + g.r.Intn(25)
 	}
 	for range nodes {
-		g.node()
+		g.writeNode("")
 	}
 	g.writeClusterObjects()
 	for range g.r.Intn(12) {
-		g.pod("")
+		g.writePod("")
 	}
 	at := 0
 	for range n {
@@ -52,12 +52,13 @@ func (g *generator) oneIn(n int) bool { return g.r.Intn(n) == 0 }
 
 func (g *generator) pick(choices ...string) string { return choices[g.r.Intn(len(choices))] }
 
+// add adds a line, which begins with at: "at TIME ", or "" for the start.
 func (g *generator) add(at, format string, args ...any) {
 	g.lines = append(g.lines, at+fmt.Sprintf(format, args...))
 }
 
-func (g *generator) options(seed int64) {
-	if seed%8 == 7 { // some have a descheduler; this uses no random numbers
+func (g *generator) writeOptions(seed int64) {
+	if seed%8 == 7 { // one in eight has a descheduler; this uses no random numbers
 		g.add("", "descheduler first=%ds every=%ds %s", 10+seed%20, 10+seed%50, []string{"", "ignoreholds", "compatible"}[seed/8%3])
 	}
 	faults := g.pick("0", "0", "0.05", "0.3")
@@ -69,11 +70,11 @@ func (g *generator) options(seed int64) {
 func (g *generator) writeClusterObjects() {
 	if g.oneIn(2) {
 		for i := range 1 + g.r.Intn(2) {
-			g.budget("", i)
+			g.writeBudget("", i)
 		}
 	}
 	if g.oneIn(3) {
-		g.workload("")
+		g.writeWorkload("")
 	}
 	if g.rules && g.oneIn(4) {
 		g.add("", "class local wait")
@@ -84,29 +85,27 @@ func (g *generator) writeClusterObjects() {
 	}
 }
 
-func (g *generator) budget(at string, i int) {
+func (g *generator) writeBudget(at string, i int) {
 	g.add(at, "budget b%d match=app=%s %s%s", i, g.pick("a", "b"), g.pick("minAvailable=1", "minAvailable=2", "maxUnavailable=1", "maxUnavailable=0", "minAvailable=50%"),
 		g.pick("", "", " always"))
 }
 
-// workload writes an owner managed by the workload controllers.
-func (g *generator) workload(at string) {
+// writeWorkload writes an owner managed by the workload controllers.
+func (g *generator) writeWorkload(at string) {
 	line := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	switch g.r.Intn(8) {
 	case 0, 1:
 		line = "daemonset d0"
-	case 3:
-		line = fmt.Sprintf("deployment e%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	case 2:
 		line = fmt.Sprintf("statefulset s%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(3))
+	case 3:
+		line = fmt.Sprintf("deployment e%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	}
 	g.add(at, "%s cpu=%dm memory=%dMi priority=%s labels=app=%s grace=%ds stops=%dms%s", line, 50+g.r.Intn(600), 64+g.r.Intn(600), g.pick("0", "5", "10"),
 		g.pick("a", "b"), g.r.Intn(20), g.r.Intn(20_000), g.pick("", "", " starts=3s", " tolerate=out:NoExecute:20"))
 }
 
-func (g *generator) node() { g.nodeAt("") }
-
-func (g *generator) nodeAt(at string) {
+func (g *generator) writeNode(at string) {
 	line := fmt.Sprintf("node n%d cpu=%d memory=%dGi pods=%d labels=zone=%s,disk=%s", g.nodes, 1+g.r.Intn(4), 1+g.r.Intn(8), 2+g.r.Intn(8), g.pick("a", "b", "c"), g.pick("ssd", "hdd"))
 	if g.oneIn(6) {
 		line += " taints=dedicated=x:" + g.pick("NoSchedule", "PreferNoSchedule")
@@ -115,8 +114,8 @@ func (g *generator) nodeAt(at string) {
 	g.add(at, "%s", line)
 }
 
-// pod writes a pod; its requests are in the order of a node's capacity, so that pods compete.
-func (g *generator) pod(at string) {
+// writePod writes a pod; its requests are in the order of a node's capacity, so that pods compete.
+func (g *generator) writePod(at string) {
 	line := fmt.Sprintf("pod p%d priority=%s labels=app=%s", g.pods, g.pick("0", "0", "5", "10", "100"), g.pick("a", "b", "c"))
 	g.pods++
 	if g.small {
@@ -125,7 +124,7 @@ func (g *generator) pod(at string) {
 		line += fmt.Sprintf(" cpu=%dm memory=%dMi", 100+100*g.r.Intn(20), 128+g.r.Intn(2500))
 	}
 	if g.rules {
-		line += g.rule()
+		line += g.randomRule()
 	}
 	if g.oneIn(3) {
 		line += fmt.Sprintf(" runs=%dms restart=%s exit=%d", 100+g.r.Intn(60_000), g.pick("Never", "OnFailure", "Always"), g.r.Intn(2))
@@ -141,8 +140,8 @@ func (g *generator) pod(at string) {
 	g.add(at, "%s", line)
 }
 
-// rule returns a placement rule or "".
-func (g *generator) rule() string {
+// randomRule returns a placement rule or "".
+func (g *generator) randomRule() string {
 	switch g.r.Intn(16) {
 	case 0:
 		return " selector=disk=" + g.pick("ssd", "hdd")

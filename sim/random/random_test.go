@@ -15,7 +15,7 @@ import (
 // events is the number of events in each simulation.
 const events = 200
 
-// TestSimulationsSoak runs simulations from seeds: some thousands in a test run, 100,000 with
+// TestSimulationsSoak runs simulations from seeds: several thousand in a test run, 100,000 with
 // BERTH_SOAK. BERTH_SIMULATIONS sets their number and BERTH_SEED the first seed.
 func TestSimulationsSoak(t *testing.T) {
 	n, first := envNumber(t, "BERTH_SIMULATIONS", 0), envNumber(t, "BERTH_SEED", 1)
@@ -69,7 +69,7 @@ func report(t *testing.T, seed int64, failure error) {
 	t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_SIMULATIONS=1): %v\nminimal scenario %s:\n%s", seed, seed, err, file, text)
 }
 
-// envNumber returns the value of an environment variable.
+// envNumber returns the value of an environment variable, or fallback if it is not set.
 func envNumber(t *testing.T, name string, fallback int64) int64 {
 	s := os.Getenv(name)
 	if s == "" {

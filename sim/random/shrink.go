@@ -27,26 +27,26 @@ func Run(text string) error {
 	return result.Err()
 }
 
-// Shrink removes lines of a failing scenario while the same invariant fails, in at most budget
+// Shrink removes lines of a failing scenario while the same invariant fails, in at most maxRuns
 // runs. It returns the remaining text and its failure.
-func Shrink(text string, budget int) (string, error) {
+func Shrink(text string, maxRuns int) (string, error) {
 	failure := Run(text)
 	name := violatedInvariant(failure)
 	if name == "" {
 		return text, failure
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	runs, lines := 0, strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for chunk := len(lines) / 2; chunk > 0; {
-		dropped := false
-		for i := 0; i < len(lines) && budget > 0; budget-- {
+		removed := false
+		for i := 0; i < len(lines) && runs < maxRuns; runs++ {
 			candidate := append(append([]string(nil), lines[:i]...), lines[min(i+chunk, len(lines)):]...)
 			if err := Run(strings.Join(candidate, "\n") + "\n"); violatedInvariant(err) == name {
-				lines, failure, dropped = candidate, err, true
+				lines, failure, removed = candidate, err, true
 			} else {
 				i += chunk
 			}
 		}
-		if !dropped || chunk > len(lines) {
+		if !removed || chunk > len(lines) {
 			chunk /= 2
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShrink checks that of two hundred lines only those remain that bind a pod and then move it.
+// TestShrink checks that of more than a hundred lines only those remain that bind a pod and then move it.
 func TestShrink(t *testing.T) {
 	text := Generate(4, 100)
 	lines := strings.SplitAfter(text, "\n")

@@ -5,7 +5,7 @@
 // {"end":steps,"effects":n} shows that nothing is missing. Each other line is a step:
 //
 //	{"at":..,"limit":64,"in":[{"upsert":"pods","object":{..}},{"delete":"nodes","key":"n1"},{"effect":7,"result":"done"}],
-//	 "effects":[{"kind":"bind","id":8,"pod":"default/web","UID":"..","node":"n1"}],"wake":..}
+//	 "effects":[{"kind":"bind","id":8,"pod":"default/web","uid":"..","node":"n1"}],"wake":..}
 //
 // Times are nanoseconds since the Unix epoch; wake 0 means never. "restarted" marks the first step of a
 // new machine after a restart of the scheduler. Objects are recorded as Kubernetes objects, so that

@@ -24,7 +24,7 @@ type Result struct {
 	// FirstDifference is the number, from 1, of the first journal line with a different result;
 	// 0 if there is none.
 	FirstDifference int
-	Want, Got       string
+	Want, Got       string // the recorded and the new effect or wake time, if they differ
 }
 
 // player replays steps.

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// recordJournal returns the journal of a random simulation with faults and restarts.
-func recordJournal(t *testing.T, seed int64) string {
+// simulation returns a random simulation with faults and restarts, and its options.
+func simulation(t *testing.T, seed int64) (*script.Scenario, cluster.Options) {
 	t.Helper()
 	o, err := cluster.Defaults()
 	if err != nil {
@@ -22,12 +22,23 @@ func recordJournal(t *testing.T, seed int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
 	s.Configure(&o)
+	return s, o
+}
+
+// recordJournal returns the journal of a random simulation.
+func recordJournal(t *testing.T, seed int64) string {
+	t.Helper()
+	s, o := simulation(t, seed)
+	var b bytes.Buffer
 	w := NewWriter(&b, &o)
 	o.Record = w.Record
-	if result, err := s.Run(o); err != nil || result.Err() != nil {
-		t.Fatal(err, result.Err())
+	result, err := s.Run(o)
+	if err == nil {
+		err = result.Err()
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -37,15 +48,7 @@ func recordJournal(t *testing.T, seed int64) string {
 
 func options(t *testing.T, seed int64) cluster.Options {
 	t.Helper()
-	o, err := cluster.Defaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := script.Parse("random", random.Generate(seed, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Configure(&o)
+	_, o := simulation(t, seed)
 	return o
 }
 
@@ -63,7 +66,7 @@ func TestReplayGivesTheSameEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.FirstDifference > 0 || r.Effects == 0 {
-			t.Errorf("seed %d, line %d: replayed %s, recorded %s", seed, r.FirstDifference, r.Got, r.Want)
+			t.Errorf("seed %d, line %d: replayed %s, want %s as recorded; %d effects, want at least one", seed, r.FirstDifference, r.Got, r.Want, r.Effects)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (b *binds) recordSent(r *request, node string) {
 	b.open[uid][r] = node
 }
 
-// recordSettled records that a bind was executed or never will be.
+// recordSettled records that a bind was executed or will never be executed.
 func (b *binds) recordSettled(r *request) {
 	delete(b.open[r.pod.UID], r)
 	if len(b.open[r.pod.UID]) == 0 {

@@ -76,7 +76,7 @@ func (r *request) reportGated(e scheduling.ReportGated) error {
 	return r.writePodScheduled(reason, text)
 }
 
-// writePodScheduled sets PodScheduled=False unless it is set.
+// writePodScheduled sets PodScheduled=False, unless PodScheduled is True or already has the reason and the message.
 func (r *request) writePodScheduled(reason, message string) error {
 	return r.s.w.API().UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		for _, c := range p.Status.Conditions {

@@ -81,7 +81,7 @@ func (r *request) debit(d *decision.Debit, victims []*model.Pod, overrules bool)
 	})
 }
 
-// refund refunds the debits before the refusing budget.
+// refund takes back the debits that precede the refused one, and adds their budgets to those in the outcome.
 func (r *request) refund() {
 	r.s.ledger.Refund(r.debits)
 	for _, t := range r.debits {

@@ -30,7 +30,7 @@ type request struct {
 	observedPod *corev1.Pod // by RefreshPod
 	debits      []budgets.Debit
 	entries     map[string][]enginedisplacement.Entry // by namespace/name of the victim
-	budgets     []*policyv1.PodDisruptionBudget
+	budgets     []*policyv1.PodDisruptionBudget       // in the outcome of a refused debit
 	fault       sim.Fault
 	done        bool
 }
@@ -140,6 +140,7 @@ func (r *request) respond(result scheduling.Result, reason string) {
 	r.s.deliver(r.generation, in)
 }
 
+// remove removes the request from those in progress.
 func (r *request) remove() {
 	r.done = true
 	if i := slices.Index(r.s.requests, r); i >= 0 {

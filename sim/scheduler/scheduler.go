@@ -17,10 +17,10 @@ type Step struct {
 	// Restarted: the machine is new.
 	Restarted bool
 	Now       time.Time
-	Limit     int
+	Limit     int // of decisions
 	Inputs    []informer.Input
 	Effects   []scheduling.Effect
-	Wake      time.Time
+	Wake      time.Time // zero: after an event
 }
 
 // Options configure a Scheduler.
@@ -46,9 +46,9 @@ type Scheduler struct {
 	generation    int // effects and outcomes of earlier generations are ignored
 	restarted     bool
 	stepScheduled bool
-	wakeSeq       int // invalidates earlier wake-ups
-	stepsAtTime   int // steps without time passing
-	last          time.Time
+	wakeSeq       int       // invalidates earlier wake-ups
+	stepsAtTime   int       // steps without time passing
+	last          time.Time // time of the last step
 
 	requests        []*request
 	delayedRequests []*request           // reported as lost, executed later

@@ -32,6 +32,7 @@ func bindVolumesWrites(e scheduling.BindVolumes) []write {
 	return writes
 }
 
+// bindClaim reserves a volume for a claim; the volume controller completes the binding.
 func (r *request) bindClaim(b model.ClaimVolume) error {
 	w := r.s.w
 	return w.API().Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
@@ -51,6 +52,7 @@ func (r *request) bindClaim(b model.ClaimVolume) error {
 	})
 }
 
+// selectNode makes the provisioner create a volume for a claim on a node.
 func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error {
 	w := r.s.w
 	return w.API().Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ func readMove(p *parser, w *tokens) error {
 	})
 }
 
+// readPodAndNode reads a pod and a node and adds a step that calls f with the key of the pod and the node.
 func readPodAndNode(p *parser, w *tokens, f func(*run, string, string) error) error {
 	pod, err := w.name("the pod")
 	if err != nil {
@@ -69,7 +71,8 @@ func readKill(p *parser, w *tokens) error {
 		}
 	}
 	if !cluster.IsKillable(actor) {
-		return fmt.Errorf("%q: want agent, or of %s one that is not agents", actor, strings.Join(cluster.Actors(), ", "))
+		killable := slices.DeleteFunc(cluster.Actors(), func(a string) bool { return !cluster.IsKillable(a) })
+		return fmt.Errorf("%q: want agent or one of %s", actor, strings.Join(killable, ", "))
 	}
 	p.addStep(func(r *run) error { r.w.Kill(actor, d); return nil })
 	return nil
@@ -90,13 +93,13 @@ func readReconnect(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
-// forEachAgent adds a step for the agents of nodes.
+// forEachAgent reads a node or a range and adds a step that calls f for the agent of each.
 func forEachAgent(p *parser, w *tokens, text string, f func(*agent.Agents, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
 	}
-	nodes, err := expand(name)
+	nodes, err := p.expand(name)
 	p.addStep(func(r *run) error {
 		for _, node := range nodes {
 			r.log("the agent of " + node + " " + text)
@@ -171,8 +174,8 @@ func readFault(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e, ok := sim.ParseFault(word)
-	if !ok || e == sim.NoFault {
+	fault, ok := sim.ParseFault(word)
+	if !ok || fault == sim.NoFault {
 		return fmt.Errorf("%q: want refuse, conflict, requestlost, responselost, delayed, unanswered or partial", word)
 	}
 	kind, err := w.name("the request kind")
@@ -187,7 +190,7 @@ func readFault(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	rule := sim.FaultRule{Fault: e, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
+	rule := sim.FaultRule{Fault: fault, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
 	if kind == "any" {
 		rule.Request = ""
 	}
@@ -220,6 +223,10 @@ func readOption(p *parser, w *tokens) error {
 		return errors.New("options apply from the start; at is not allowed")
 	}
 	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("settled") || o.has("rest"), p.s.timingSensitive || o.has("exact")
+	maxDecisions := int64(1_000_000)
+	if p.untrusted { // a run does not stop within an event
+		maxDecisions = untrustedDecisions
+	}
 	apply := func(s *cluster.Options) {
 		s.Seed, s.TieBreakSeed = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.TieBreakSeed), 0, 1<<62))
 		if o.has("faults") {
@@ -241,12 +248,12 @@ func readOption(p *parser, w *tokens) error {
 		if o.has("nopressure") {
 			s.Machine.AssumedPressureDuration = 0
 		}
-		s.Displacement.Evictions.RefuseMultiple = s.Displacement.Evictions.RefuseMultiple || o.values["several"] == "refuse"
-		s.Displacement.Evictions.Recount = s.Displacement.Evictions.Recount && !o.has("norecount")
-		s.Displacement.Evictions.ForbidImpossible = s.Displacement.Evictions.ForbidImpossible || o.has("forbid")
+		s.Evictions.Rules.RefuseMultiple = s.Evictions.Rules.RefuseMultiple || o.values["several"] == "refuse"
+		s.Evictions.Rules.Recount = s.Evictions.Rules.Recount && !o.has("norecount")
+		s.Evictions.Rules.ForbidImpossible = s.Evictions.Rules.ForbidImpossible || o.has("forbid")
 		s.Endpoints = s.Endpoints || o.has("endpoints")
 		s.TaintEviction.StartupGrace = o.duration("startupgrace", s.TaintEviction.StartupGrace)
-		s.Displacement.KeepFailedDebits = s.Displacement.KeepFailedDebits || o.has("keepdebits")
+		s.Evictions.Refund = s.Evictions.Refund && !o.has("keepdebits")
 		s.TaintEviction.FixedDueTime = s.TaintEviction.FixedDueTime || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {
@@ -257,7 +264,7 @@ func readOption(p *parser, w *tokens) error {
 		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
 		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))
 		s.GC.EvictedTTL = o.duration("evictedttl", 0)
-		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, 1_000_000))
+		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, maxDecisions))
 	}
 	var check cluster.Options
 	apply(&check)

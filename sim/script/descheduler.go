@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -24,6 +23,9 @@ func readDescheduler(p *parser, w *tokens) error {
 	}
 	policy := config.DefaultDescheduler()
 	if o.has("policy") {
+		if err := p.checkFile(o.values["policy"]); err != nil {
+			return err
+		}
 		if policy, err = readPolicy(p.dir, o.values["policy"]); err != nil {
 			return err
 		}
@@ -54,9 +56,6 @@ func readDescheduler(p *parser, w *tokens) error {
 }
 
 func readPolicy(dir, file string) (config.Descheduler, error) {
-	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return config.Descheduler{}, fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
-	}
 	docs, err := config.Documents([]string{dir + "/" + file})
 	if err != nil {
 		return config.Descheduler{}, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -21,7 +20,7 @@ func readEvict(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	names, err := expand(name)
+	names, err := p.expand(name)
 	if err != nil {
 		return err
 	}
@@ -29,17 +28,13 @@ func readEvict(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e := displacement.EvictionRequest{Requester: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
-	if o.has("grace") {
-		g := int64(o.duration("grace", 0) / time.Second)
-		e.Grace = &g
-	}
+	e := displacement.EvictionRequest{Requester: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry"), Grace: o.grace()}
 	p.addStep(func(r *run) error {
 		for _, n := range names {
 			e := e
 			e.Pod = objectKey(store.Pods, n)
-			r.w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
-				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, a))
+			r.w.Displacement.Evict(e, func(response displacement.EvictionResponse) {
+				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, response))
 			})
 		}
 		return nil
@@ -104,7 +99,7 @@ func readTolerate(p *parser, w *tokens) error {
 	}
 	text, ok := w.next()
 	if !ok {
-		return fmt.Errorf("the tolerations are missing")
+		return errors.New("the tolerations are missing")
 	}
 	p.addStep(func(r *run) error {
 		return r.change(store.Pods, objectKey(store.Pods, name), "tolerates "+text, func(o store.Object) {
@@ -170,7 +165,7 @@ func readCondition(p *parser, w *tokens) error {
 	}
 	p.addStep(func(r *run) error {
 		for _, kind := range o.accepted {
-			kind = kind[:len(kind)-1]
+			kind = strings.TrimSuffix(kind, "=")
 			if o.has(kind) {
 				r.log("node " + node + " reports " + kind + "=" + o.values[kind])
 				r.w.Agents.ReportCondition(node, corev1.NodeConditionType(kind), corev1.ConditionStatus(o.values[kind]))

@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
+// expectUsage is the usage of the verb expect.
 const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|gated|nominated NODE|running|succeeded|failed|terminating|deleted; ` +
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
 	`expect [at TIME] event "WORDS"|no event "WORDS"|recorded REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|terminating N`
@@ -30,9 +31,9 @@ func readExpect(p *parser, w *tokens) (err error) {
 	if err != nil {
 		return err
 	}
-	p.s.expectations++
 	s := p.s
-	p.s.steps = append(p.s.steps, step{at: at, isExpectation: true, line: p.line, execute: f})
+	s.expectations++
+	s.steps = append(s.steps, step{at: at, isExpectation: true, line: p.line, execute: f})
 	if !hasTime && at == 0 {
 		return fmt.Errorf("an expectation without at is checked at the end of the scenario, which an until line must set before line %d of %s", p.line, s.File)
 	}
@@ -42,6 +43,7 @@ func readExpect(p *parser, w *tokens) (err error) {
 // deprecatedExpectations maps former names of expectations to the current ones.
 var deprecatedExpectations = map[string]string{"told": "recorded", "deleting": "terminating"}
 
+// expectation reads an expectation and returns the function that checks it.
 func expectation(w *tokens) (func(*run) error, error) {
 	word, _ := w.next()
 	if current, deprecated := deprecatedExpectations[word]; deprecated {
@@ -78,6 +80,7 @@ func expectation(w *tokens) (func(*run) error, error) {
 	}
 }
 
+// expectEvent reads text that a line of the timeline must contain, or none if want is not set.
 func expectEvent(w *tokens, want bool) (func(*run) error, error) {
 	text, ok := w.quoted()
 	if !ok {
@@ -99,6 +102,7 @@ func expectEvent(w *tokens, want bool) (func(*run) error, error) {
 	}, nil
 }
 
+// expectVictims reads the expected victims of preemption.
 func expectVictims(w *tokens) (func(*run) error, error) {
 	var want []string
 	for len(w.list) > 0 {
@@ -126,6 +130,7 @@ func expectVictims(w *tokens) (func(*run) error, error) {
 	}, nil
 }
 
+// expectCount reads the expected number of pods in a state.
 func expectCount(w *tokens, state string) (func(*run) error, error) {
 	word, _ := w.next()
 	o := &options{values: map[string]string{state: word}}

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// numbersFunc returns the numbers in an object's status by name, and whether the object exists.
+// numbersFunc returns the counts of an object by name, and whether the object exists.
 type numbersFunc func(r *run, name string) (map[string]int64, bool)
 
 // endpointNumbers returns the endpoint counts of a Service.
@@ -35,7 +35,7 @@ func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 	return actual, true
 }
 
-// expectNumbers reads expected numbers of a kind.
+// expectNumbers reads an object's name and expected counts. It returns the check of the expectation.
 func expectNumbers(w *tokens, kind string, numbers numbersFunc) (func(*run) error, error) {
 	name, err := w.name("the " + kind)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // Error is an error in a scenario.
 type Error struct {
 	File   string
-	Line   int
+	Line   int // from 1
 	Reason string
 }
 

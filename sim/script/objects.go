@@ -32,7 +32,7 @@ func (p *parser) addNamedObjects(w *tokens, kind string, accepted []string, newO
 	if err != nil {
 		return err
 	}
-	names, err := expand(name)
+	names, err := p.expand(name)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func readNode(p *parser, w *tokens) error {
 	})
 }
 
-// resources reads a=1,b=2.
+// resources reads resources such as a=1,b=2 into list.
 func (o *options) resources(key string, list corev1.ResourceList) {
 	for _, pair := range o.list(key) {
 		name, amount, _ := strings.Cut(pair, "=")
@@ -107,19 +107,19 @@ func (o *options) resources(key string, list corev1.ResourceList) {
 
 // taint reads key[=value]:effect.
 func (o *options) taint(key, s string) corev1.Taint {
-	t, err := taintOf(s)
+	t, err := parseTaint(s)
 	if err != nil {
 		o.fail(key, err.Error())
 	}
 	return t
 }
 
-func taintOf(s string) (corev1.Taint, error) {
+func parseTaint(s string) (corev1.Taint, error) {
 	pair, effect, _ := strings.Cut(s, ":")
 	k, v, _ := strings.Cut(pair, "=")
 	e := corev1.TaintEffect(effect)
 	if k == "" || e != corev1.TaintEffectNoSchedule && e != corev1.TaintEffectPreferNoSchedule && e != corev1.TaintEffectNoExecute {
-		return corev1.Taint{}, errors.New("taints such as key=value:NoSchedule, or with PreferNoSchedule or NoExecute")
+		return corev1.Taint{}, errors.New("key[=value]:EFFECT, with effect NoSchedule, PreferNoSchedule or NoExecute")
 	}
 	return corev1.Taint{Key: k, Value: v, Effect: e}, nil
 }
@@ -144,7 +144,7 @@ func readBudget(p *parser, w *tokens) error {
 		}
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount("minAvailable"), amount("maxUnavailable")
 		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) && o.err == nil {
-			o.err = errors.New("give one of minAvailable= and maxUnavailable=")
+			o.err = errors.New("want exactly one of minAvailable= and maxUnavailable=")
 		}
 		return b
 	})

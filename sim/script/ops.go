@@ -10,13 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/sim/store"
 )
-
-func uid(s string) types.UID { return types.UID(s) }
 
 // objectKinds are the kind names used in scenarios.
 var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.PodDisruptionBudgets, "priorityclass": store.PriorityClasses,
@@ -41,8 +38,8 @@ func readLoad(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
+	if err := p.checkFile(file); err != nil {
+		return err
 	}
 	objects, err := informers.ReadDump([]string{p.dir + "/" + file})
 	if err != nil {
@@ -72,7 +69,7 @@ func readDelete(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	names, err := expand(name)
+	names, err := p.expand(name)
 	if err != nil {
 		return err
 	}
@@ -80,11 +77,7 @@ func readDelete(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	var grace *int64
-	if o.has("grace") {
-		g := int64(o.duration("grace", 0) / time.Second)
-		grace = &g
-	}
+	grace := o.grace()
 	p.addStep(func(r *run) error {
 		for _, n := range names {
 			r.remove(k, objectKey(k, n), grace)
@@ -100,6 +93,7 @@ func (p *parser) addNodeUpdate(w *tokens, text string, f func(*corev1.Node)) err
 	return p.addNodeUpdateAt(w, text, func(n *corev1.Node, _ time.Time) { f(n) })
 }
 
+// addNodeUpdateAt is addNodeUpdate with the current time.
 func (p *parser) addNodeUpdateAt(w *tokens, text string, f func(*corev1.Node, time.Time)) error {
 	name, err := w.name("the node")
 	if err != nil {
@@ -119,7 +113,7 @@ func readTaint(p *parser, w *tokens) error {
 	if len(w.list) != 2 {
 		return errors.New("want a node and a taint")
 	}
-	t, err := taintOf(w.list[1])
+	t, err := parseTaint(w.list[1])
 	if err != nil {
 		return fmt.Errorf("%s: want %w", w.list[1], err)
 	}
@@ -146,7 +140,10 @@ func readUntaint(p *parser, w *tokens) error {
 }
 
 func readCordon(cordon bool) func(*parser, *tokens) error {
-	text := map[bool]string{true: "is cordoned", false: "is uncordoned"}[cordon]
+	text := "is uncordoned"
+	if cordon {
+		text = "is cordoned"
+	}
 	return func(p *parser, w *tokens) error {
 		return p.addNodeUpdate(w, text, func(n *corev1.Node) { n.Spec.Unschedulable = cordon })
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// options are the key=value words and flags of a line. Each must be accepted and occur once.
+// options are the key=value words and flags of a line. Each must be accepted and occur at most once.
 type options struct {
 	values   map[string]string
 	accepted []string
@@ -38,14 +38,14 @@ func (w *tokens) options(accepted ...string) (*options, error) {
 
 func (o *options) has(key string) bool { _, ok := o.values[key]; return ok }
 
-// fail records the first error.
+// fail records the first error: a value that is not what want describes.
 func (o *options) fail(key, want string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("%s=%s: want %s", key, o.values[key], want)
 	}
 }
 
-// failWith reports an error of an option's value.
+// failWith records the first error: an invalid value, described by err.
 func (o *options) failWith(key string, err error) {
 	if o.err == nil {
 		o.err = fmt.Errorf("%s=%s: %w", key, o.values[key], err)
@@ -98,6 +98,15 @@ func (o *options) duration(key string, fallback time.Duration) time.Duration {
 		o.fail(key, "a duration such as 30s")
 	}
 	return d
+}
+
+// grace returns the option grace in seconds, or nil without one.
+func (o *options) grace() *int64 {
+	if !o.has("grace") {
+		return nil
+	}
+	seconds := int64(o.duration("grace", 0) / time.Second)
+	return &seconds
 }
 
 func (o *options) list(key string) []string {

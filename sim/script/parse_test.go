@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 )
 
-// Each error names the line, the word and the accepted values.
+// TestParseErrors checks that each error names the line, the word and the accepted values.
 func TestParseErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"nod n1":                            `unknown verb "nod"; want`,
@@ -21,7 +21,7 @@ func TestParseErrors(t *testing.T) {
 		"node n1 cpu=1 cpu=2":               "cpu is given twice",
 		"node n1 n2":                        `unknown word "n2"`,
 		"node n1 labels=a=b,!":              "labels=a=b,!: want labels such as",
-		"node n1 taints=x":                  "taints=x: want taints such as key=value:NoSchedule",
+		"node n1 taints=x":                  "taints=x: want key[=value]:EFFECT",
 		"node n3..n1":                       "want a range such as n1..n3",
 		"node n1..n99999999":                "of at most 10000",
 		"pod a priority=high":               "priority=high: want a whole number",
@@ -30,14 +30,14 @@ func TestParseErrors(t *testing.T) {
 		"pod a restart=Sometimes":           "restart=Sometimes: want Always, OnFailure or Never",
 		"pod a grace=long":                  "grace=long: want a duration",
 		"pod a ports=0":                     "ports=0: want ports from 1 to 65535",
-		"budget b match=a=b":                "give one of minAvailable= and maxUnavailable=",
+		"budget b match=a=b":                "want exactly one of minAvailable= and maxUnavailable=",
 		"budget b match=a=b minAvailable=x": "minAvailable=x: want a number or a percentage",
 		"at soon delete pod a":              `at: "soon": want a duration`,
 		"at 5s":                             "no action at that time",
 		"at 5s delete cat a":                `unknown kind "cat"`,
 		"at 5s taint n1":                    "want a node and a taint",
-		"at 5s taint n1 x":                  "x: want taints such as",
-		"at 5s kill everybody":              "want agent, or of",
+		"at 5s taint n1 x":                  "x: want key[=value]:EFFECT",
+		"at 5s kill everybody":              `"everybody": want agent or one of descheduler, disruption`,
 		"at 5s lag unknown 5s":              `"unknown": want agents, descheduler, disruption`,
 		"at 5s drop agents services for 5s": `agents does not watch "services"; want a kind that it watches`,
 		"at 5s drop agents pods":            `want "for"`,

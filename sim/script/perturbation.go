@@ -8,7 +8,7 @@ import (
 
 // Perturbation is a disturbance under which a scenario must keep its outcome.
 type Perturbation struct {
-	// Restarts restarts every actor after each step.
+	// Restarts restarts every actor shortly after each step and halfway to the next.
 	Restarts bool
 	// Lag is extra watch lag; some events are also delayed further or delivered twice.
 	Lag time.Duration
@@ -18,6 +18,7 @@ type Perturbation struct {
 	FinalState []string
 }
 
+// apply adds the lag to the options.
 func (p Perturbation) apply(o *cluster.Options) {
 	if p.Lag == 0 {
 		return
@@ -34,7 +35,7 @@ const (
 	expectInterval  = 10 * time.Millisecond
 )
 
-// scheduleRestarts restarts all actors shortly after each step and halfway to the next.
+// scheduleRestarts schedules the restarts of a perturbation.
 func (r *run) scheduleRestarts(steps []step) {
 	if !r.perturbation.Restarts {
 		return
@@ -56,7 +57,7 @@ func (r *run) scheduleRestarts(steps []step) {
 
 // advance runs the simulation until a time and checks pending expectations.
 func (r *run) advance(until time.Duration) {
-	for len(r.pendingExpectations) > 0 && r.w.Elapsed()+expectInterval < until && r.result.Violation == nil {
+	for len(r.pendingExpectations) > 0 && r.w.Elapsed()+expectInterval < until && !r.ended() {
 		r.result.Violation = r.w.Run(r.w.Elapsed() + expectInterval)
 		r.checkExpectations()
 	}
@@ -93,7 +94,7 @@ func (r *run) awaitExpectations(until time.Duration) {
 		r.pendingExpectations = append(r.pendingExpectations, &step{at: until, execute: func(r *run) error { return r.checkState(r.perturbation.FinalState) }})
 		r.checkExpectations()
 	}
-	for len(r.pendingExpectations) > 0 && r.result.Violation == nil {
+	for len(r.pendingExpectations) > 0 && !r.ended() {
 		until += expectInterval
 		r.result.Violation = r.w.Run(until)
 		r.checkExpectations()

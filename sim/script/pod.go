@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/sim/agent"
@@ -26,6 +27,7 @@ var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "c
 
 func readPod(p *parser, w *tokens) error { return p.addNamedObjects(w, "pod", podOptions, newPod) }
 
+// newPod returns the pod of a line.
 func newPod(name string, o *options) store.Object {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Labels: o.labels("labels")}}
 	s := &pod.Spec
@@ -57,6 +59,7 @@ func newPod(name string, o *options) store.Object {
 	return pod
 }
 
+// setRequests reads the requests and host ports of a container.
 func setRequests(c *corev1.Container, o *options) {
 	r := corev1.ResourceList{}
 	for key, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "storage": corev1.ResourceEphemeralStorage} {
@@ -93,7 +96,7 @@ func parseToleration(s string) corev1.Toleration {
 	return t
 }
 
-// setLifecycle reads how the containers start, run and stop.
+// setLifecycle reads how the containers start, run and stop, and the owner and the annotations of the pod.
 func (o *options) setLifecycle(p *corev1.Pod) {
 	annotations := map[string]string{}
 	addSeconds := func(key, annotation string) {
@@ -120,10 +123,7 @@ func (o *options) setLifecycle(p *corev1.Pod) {
 	if len(annotations) > 0 {
 		p.Annotations = annotations
 	}
-	if o.has("grace") {
-		grace := int64(o.duration("grace", 0) / time.Second)
-		p.Spec.TerminationGracePeriodSeconds = &grace
-	}
+	p.Spec.TerminationGracePeriodSeconds = o.grace()
 	switch r := corev1.RestartPolicy(o.values["restart"]); r {
 	case "", corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
 		p.Spec.RestartPolicy = r
@@ -132,9 +132,9 @@ func (o *options) setLifecycle(p *corev1.Pod) {
 	}
 	if owner := o.values["owner"]; owner != "" {
 		isController := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: fakeowners.UIDPrefix + uid(owner), Controller: &isController}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(fakeowners.UIDPrefix + owner), Controller: &isController}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
-			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
+			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, types.UID("missing/"+name)
 		}
 	}
 }
@@ -197,6 +197,7 @@ func (o *options) nodeAffinity() *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}
 }
 
+// topologyKey returns the node label for KEY.
 func topologyKey(key string) string {
 	if key == "host" {
 		return corev1.LabelHostname
@@ -220,17 +221,17 @@ func parseSpreadConstraint(s string) (c corev1.TopologySpreadConstraint, err err
 		c.WhenUnsatisfiable = corev1.ScheduleAnyway
 		parts = append(parts[:2], parts[3])
 	}
-	errFormat := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
+	errWant := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
 	if len(parts) != 3 || parts[0] == "" {
-		return c, errFormat
+		return c, errWant
 	}
 	skew, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil || skew < 1 {
-		return c, errFormat
+		return c, errWant
 	}
 	m, err := parseLabels(parts[2])
 	if err != nil {
-		return c, fmt.Errorf("%w (%w)", errFormat, err)
+		return c, fmt.Errorf("%w (%w)", errWant, err)
 	}
 	c.TopologyKey, c.MaxSkew, c.LabelSelector = topologyKey(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
 	return c, nil

@@ -58,10 +58,13 @@ func (s *Scenario) Configure(o *cluster.Options) {
 // Run runs the scenario on a new cluster. An error is an error in the scenario, of type
 // *Error; failures of the run are in the Result.
 func (s *Scenario) Run(o cluster.Options) (*Result, error) {
-	return s.RunOn(o, s.Until(), func(*cluster.Cluster) error { return nil })
+	result, err := s.RunOn(o, s.Until(), func(*cluster.Cluster) error { return nil })
+	result.Cluster.Close()
+	return result, err
 }
 
-// RunOn is Run until a given time on a cluster that prepare initializes.
+// RunOn is Run until a given time on a cluster that prepare initializes. The caller closes the cluster, which may
+// continue to run.
 func (s *Scenario) RunOn(o cluster.Options, until time.Duration, prepare func(*cluster.Cluster) error) (*Result, error) {
 	s.Configure(&o)
 	s.perturbation.apply(&o)
@@ -88,7 +91,7 @@ func (r *run) runSteps(until time.Duration) error {
 	r.scheduleRestarts(steps)
 	for i := 0; i < len(steps); {
 		at := steps[i].at
-		if r.advance(max(at-1, 0)); r.result.Violation != nil {
+		if r.advance(max(at-1, 0)); r.ended() {
 			return nil
 		}
 		for ; i < len(steps) && steps[i].at == at && !steps[i].isExpectation; i++ {
@@ -96,21 +99,24 @@ func (r *run) runSteps(until time.Duration) error {
 				return err
 			}
 		}
-		if r.advance(at); r.result.Violation != nil {
+		if r.advance(at); r.ended() {
 			return nil
 		}
 		for ; i < len(steps) && steps[i].at == at && steps[i].isExpectation; i++ {
 			r.addExpectation(&steps[i])
 		}
 	}
-	if r.advance(until); r.result.Violation == nil {
+	if r.advance(until); !r.ended() {
 		r.awaitExpectations(until)
 	}
-	if r.result.Violation == nil && r.s.checkSettled {
+	if !r.ended() && r.s.checkSettled {
 		r.settle(until)
 	}
 	return nil
 }
+
+// ended reports whether the run ends before its last step: an invariant is violated, or the run is stopped.
+func (r *run) ended() bool { return r.result.Violation != nil || r.w.Stopped() }
 
 // runStep runs a step at its time, before anything else that happens at that time.
 func (r *run) runStep(s *step, at time.Duration) error {

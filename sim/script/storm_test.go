@@ -25,7 +25,7 @@ until 5m
 `
 
 // TestPreemptionStorm checks that the invariants hold after every step, that each victim is
-// evicted once, and that no victim is evicted unnecessarily, also if the scheduler is killed.
+// preempted once, and that no pod is preempted unnecessarily, even if the scheduler is killed.
 func TestPreemptionStorm(t *testing.T) {
 	s, err := Parse("storm", storm)
 	if err != nil {

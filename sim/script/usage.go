@@ -97,7 +97,7 @@ func (o *options) thresholds(all *config.Eviction) (out []nodepressure.Threshold
 	return out
 }
 
-// pairs reads a<b,c<d for the separator <.
+// pairs reads pairs such as a<b,c<d, here with the separator "<".
 func (o *options) pairs(key, separator string) map[string]string {
 	out := map[string]string{}
 	for _, p := range o.list(key) {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func init() {
 		"volume":        {"volume NAME size=10Gi class=NAME [node=NAME]", readVolume},
 		"claim":         {"claim NAME size=10Gi class=NAME [ns=]", readClaim},
 		"load":          {"load FILE (YAML or JSON of Kubernetes objects, next to the scenario)", readLoad},
-		"delete":        {"delete KIND NAME [grace=30s]; KIND: node pod budget priorityclass namespace service class volume claim", readDelete},
+		"delete":        {"delete KIND NAME [grace=30s]; KIND: node pod budget priorityclass namespace service class volume claim deployment replicaset statefulset daemonset", readDelete},
 		"taint":         {"taint NODE KEY[=VALUE]:EFFECT", readTaint},
 		"untaint":       {"untaint NODE KEY", readUntaint},
 		"cordon":        {"cordon NODE", readCordon(true)},
@@ -73,11 +74,7 @@ var deprecatedVerbs = map[string]string{"press": "pressure", "spoil": "fault", "
 // actorList lists the actors with watches.
 func actorList() string { return strings.Join(cluster.Actors(), ", ") }
 
+// verbList lists the verbs.
 func verbList() string {
-	var names []string
-	for name := range verbs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(verbs)), ", ")
 }

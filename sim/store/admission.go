@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AdmitPod sets what the API server sets at creation: the priority of the class, default
-// tolerations of not-ready and unreachable nodes, and the condition of scheduling gates.
+// AdmitPod sets what the API server sets at creation: the priority and preemption policy of the class,
+// default tolerations of not-ready and unreachable nodes, and the condition of scheduling gates.
 func (s *Store) AdmitPod(p *corev1.Pod) {
 	addDefaultTolerations(&p.Spec)
 	if p.Spec.Priority == nil {

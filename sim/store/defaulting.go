@@ -5,9 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ApplyDefaults sets the defaults that an API server and a node agent would set, as far as
-// scheduling reads them: scheduler name, namespace, phase, grace period, allocatable, host
-// name and condition Ready.
+// ApplyDefaults sets the defaults that an API server and a node agent would set, as far as the
+// simulation reads them. Pods get a namespace, scheduler name, restart policy, grace period,
+// requests that are missing but have a limit, and a phase. Nodes get a host name, allocatable
+// resources and the condition Ready.
 func ApplyDefaults(o Object) {
 	switch o := o.(type) {
 	case *corev1.Node:

@@ -3,6 +3,7 @@ package store
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -53,6 +54,11 @@ const (
 	CronJobs            Kind = "cronjobs"
 	ControllerRevisions Kind = "controllerrevisions"
 	EndpointSlices      Kind = "endpointslices"
+	ConfigMaps          Kind = "configmaps"
+	Secrets             Kind = "secrets"
+	ServiceAccounts     Kind = "serviceaccounts"
+	Leases              Kind = "leases"
+	CoreEvents          Kind = "coreevents" // Events of the core group
 )
 
 // SchedulingKinds are the kinds that scheduling reads. Pods are last because they refer to the
@@ -61,7 +67,7 @@ var SchedulingKinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClass
 	VolumeAttachments, ResourceClaims, Services, ReplicationControllers, ReplicaSets, StatefulSets, PodDisruptionBudgets, Holds, Pods}
 
 // otherKinds are the kinds that scheduling does not read.
-var otherKinds = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, ControllerRevisions, EndpointSlices}
+var otherKinds = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, ControllerRevisions, EndpointSlices, ConfigMaps, Secrets, ServiceAccounts, Leases, CoreEvents}
 
 // KindOf returns the kind of an object, or "" if the store does not hold it.
 func KindOf(o any) Kind {
@@ -88,7 +94,27 @@ func KindOf(o any) Kind {
 	if k := workloadKind(o); k != "" {
 		return k
 	}
+	if k := configurationKind(o); k != "" {
+		return k
+	}
 	return volumeKind(o)
+}
+
+// configurationKind returns the kind of an object that only controllers of tests use.
+func configurationKind(o any) Kind {
+	switch o.(type) {
+	case *corev1.ConfigMap:
+		return ConfigMaps
+	case *corev1.Secret:
+		return Secrets
+	case *corev1.ServiceAccount:
+		return ServiceAccounts
+	case *coordinationv1.Lease:
+		return Leases
+	case *corev1.Event:
+		return CoreEvents
+	}
+	return ""
 }
 
 func workloadKind(o any) Kind {
@@ -135,7 +161,7 @@ func volumeKind(o any) Kind {
 	return ""
 }
 
-// NewObject returns an empty object of a kind, or nil if the kind is unknown.
+// NewObject returns an empty object of a kind, or nil if scheduling does not read the kind.
 func NewObject(k Kind) Object {
 	switch k {
 	case Pods:

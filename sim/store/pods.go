@@ -24,7 +24,7 @@ func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) erro
 	})
 }
 
-// Bind binds a pod to a node, once.
+// Bind binds a pod to a node, once. An empty uid matches any pod.
 func (s *Store) Bind(key, uid, node string) error {
 	return s.UpdatePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
 		reason := ""
@@ -52,7 +52,7 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 	return s.UpdatePod(key, pre, func(p *corev1.Pod) error {
 		seconds := int64(defaultGrace)
 		switch {
-		case p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		case p.Spec.NodeName == "" || Finished(p):
 			seconds = 0
 		case grace != nil:
 			seconds = *grace

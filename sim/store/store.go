@@ -38,12 +38,13 @@ type Store struct {
 	now         func() time.Time
 	revision    uint64
 	tables      map[Kind]*table
-	uidCounters map[string]int
+	uidCounters map[string]int // number of generated UIDs by "kind/key"
 }
 
+// table holds the objects of a kind.
 type table struct {
 	keys    []string // sorted
-	objects []Object // by key
+	objects []Object // in the order of keys
 }
 
 // New returns an empty store; now returns the current time.
@@ -92,12 +93,12 @@ func (s *Store) Pod(key string) *corev1.Pod {
 	return p
 }
 
-// List returns the objects of a kind by key. The slice must not be modified and is valid until
+// List returns the objects of a kind, sorted by key. The slice must not be modified and is valid until
 // the next commit.
 func (s *Store) List(k Kind) []Object { return s.tables[k].objects }
 
-// Create adds an object and sets its UID if it has none. The store takes ownership of the
-// object.
+// Create adds an object, sets its resource version, and sets its UID and creation time if it has none.
+// The store takes ownership of the object.
 func (s *Store) Create(o Object) error {
 	k := KindOf(o)
 	if k == "" {
@@ -110,9 +111,9 @@ func (s *Store) Create(o Object) error {
 		return apierrors.NewAlreadyExists(groupResource(k), o.GetName())
 	}
 	if o.GetUID() == "" {
-		n := string(k) + "/" + key
-		s.uidCounters[n]++
-		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.uidCounters[n])))
+		id := string(k) + "/" + key
+		s.uidCounters[id]++
+		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.uidCounters[id])))
 	}
 	if created := o.GetCreationTimestamp(); created.IsZero() {
 		o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
@@ -128,7 +129,8 @@ func (s *Store) Create(o Object) error {
 type Precondition struct{ UID, ResourceVersion string }
 
 // Update replaces an object. f modifies a shallow copy and must replace what it references, or
-// returns an error.
+// returns an error; ErrUnchanged means success without a write. The object is deleted if it then
+// has a deletion timestamp, but neither a grace period nor finalizers.
 func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) error) error {
 	t := s.tables[k]
 	i, ok := t.find(key)

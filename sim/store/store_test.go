@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// newStore returns a store and the list of its commits.
 func newStore(t *testing.T) (*Store, *[]Change) {
 	t.Helper()
 	now := time.Unix(1000, 0)
@@ -37,7 +38,7 @@ func TestBindOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Bind("ns/a", string(p.UID), "n2"); !apierrors.IsConflict(err) {
-		t.Errorf("binding again: %v, want a conflict", err)
+		t.Errorf("binding a bound pod: %v, want a conflict", err)
 	}
 	if got := s.Pod("ns/a").Spec.NodeName; got != "n1" || p.Spec.NodeName != "" {
 		t.Errorf("pod is on node %q, and on %q in the copy read before; want n1 and none", got, p.Spec.NodeName)
@@ -49,7 +50,7 @@ func TestDeletePodGrace(t *testing.T) {
 	create(t, s, "a")
 	create(t, s, "b")
 	if err := s.DeletePod("ns/a", Precondition{}, nil); err != nil || s.Pod("ns/a") != nil {
-		t.Errorf("an unbound pod still exists (%v)", err)
+		t.Errorf("deleting an unbound pod: %v, pod %v; want no error and no pod", err, s.Pod("ns/a"))
 	}
 	if err := s.Bind("ns/b", "", "n1"); err != nil {
 		t.Fatal(err)
@@ -64,14 +65,14 @@ func TestDeletePodGrace(t *testing.T) {
 	n := len(*changes)
 	longer := int64(60)
 	if err := s.DeletePod("ns/b", Precondition{}, &longer); err != nil || len(*changes) != n {
-		t.Errorf("a longer grace period had an effect (%v)", err)
+		t.Errorf("deleting with a longer grace period: %v, %d commits; want no error and no commit", err, len(*changes)-n)
 	}
 	zero := int64(0)
 	if err := s.DeletePod("ns/b", Precondition{}, &zero); err != nil || s.Pod("ns/b") != nil {
-		t.Errorf("the pod exists after the agent's deletion (%v)", err)
+		t.Errorf("deleting without a grace period: %v, pod %v; want no error and no pod", err, s.Pod("ns/b"))
 	}
 	if recreated := create(t, s, "b"); recreated.UID == b.UID {
-		t.Error("another pod of that name has the same uid")
+		t.Errorf("another pod of that name has the same UID %s", b.UID)
 	}
 }
 
@@ -101,11 +102,11 @@ func TestDeleteWithFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, exists := s.Get(PersistentVolumes, "v"); !exists {
-		t.Fatal("deleted despite its finalizer")
+		t.Fatal("the volume was deleted despite its finalizer")
 	}
 	err := s.Update(PersistentVolumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
 	if _, exists := s.Get(PersistentVolumes, "v"); err != nil || exists {
-		t.Errorf("not deleted without a finalizer (%v)", err)
+		t.Errorf("removing the finalizer: %v, volume exists: %t; want no error and no volume", err, exists)
 	}
 	if last := (*changes)[len(*changes)-1]; last.New != nil || last.Kind != PersistentVolumes {
 		t.Errorf("the last change is %+v, want a deletion", last)

@@ -11,9 +11,9 @@ import (
 type Case struct {
 	Name        string // issue of kubernetes-sigs/descheduler, or subject
 	Description string
-	File        string // cluster file in testdata
-	Policy      string // policy file in testdata
-	Goal        map[string]int64
+	File        string           // cluster file in testdata, without .txt
+	Policy      string           // policy file in testdata
+	Goal        map[string]int64 // by node: the maximum of the requested milli-CPU
 	GoalText    string
 }
 
@@ -30,18 +30,18 @@ func Cases() []Case {
 
 // goalReached reports whether no node of the goal has more milli-CPU requested than it allows.
 func (c *Case) goalReached(w *cluster.Cluster) bool {
-	use := map[string]int64{}
+	requested := map[string]int64{}
 	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)
 		if !ok || p.Spec.NodeName == "" {
 			continue
 		}
 		for i := range p.Spec.Containers {
-			use[p.Spec.NodeName] += p.Spec.Containers[i].Resources.Requests.Cpu().MilliValue()
+			requested[p.Spec.NodeName] += p.Spec.Containers[i].Resources.Requests.Cpu().MilliValue()
 		}
 	}
 	for node, limit := range c.Goal {
-		if use[node] > limit {
+		if requested[node] > limit {
 			return false
 		}
 	}

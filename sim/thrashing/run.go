@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// The rounds of a run.
+// The rounds of a run: their number, and the times before the first one and between them.
 const (
 	Rounds       = 100
 	InitialDelay = 2 * time.Minute
@@ -31,7 +31,7 @@ type Outcome struct {
 	Evicted   int // evicted pods
 	Returned  int // of these, pods replaced on the node they left
 	AfterGoal int // evictions in rounds that started with the goal reached
-	GoalRound int // first round that did, from 1; 0: none
+	GoalRound int // first round that started with the goal reached, from 1; 0: none
 	Pending   int // unscheduled pods at the end
 }
 
@@ -56,12 +56,13 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 	if err != nil {
 		return out, err
 	}
+	defer result.Cluster.Close()
 	counts := result.Cluster.Counts()
 	out.Evicted, out.Returned, out.Pending = counts.Descheduled, counts.Returned, counts.Created-counts.Bound
 	return out, result.Err()
 }
 
-// observeRounds checks the goal right before each round.
+// observeRounds checks the goal right before each round and once after the last one.
 func observeRounds(w *cluster.Cluster, c *Case, out *Outcome) {
 	previous, goalReached := 0, false
 	for i := range Rounds + 1 {
@@ -78,7 +79,7 @@ func observeRounds(w *cluster.Cluster, c *Case, out *Outcome) {
 	}
 }
 
-// Table returns all outcomes as a Markdown table.
+// Table returns all outcomes as a Markdown table and by "CASE/VARIANT".
 func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}

@@ -27,18 +27,18 @@ func TestNoFutileMoves(t *testing.T) {
 			planned := i < len(Variants())-1
 			switch {
 			case planned && (out.Returned > 0 || out.AfterGoal > 0):
-				t.Errorf("%s, %s: %+v", c.Name, variant.Name, out)
+				t.Errorf("%s, %s: got %+v, want no returned pod and no eviction after the goal", c.Name, variant.Name, out)
 			case !planned && out.Returned == 0:
-				t.Errorf("%s: compatible mode returns no pod: %+v", c.Name, out)
+				t.Errorf("%s, %s: got %+v, want at least one returned pod", c.Name, variant.Name, out)
 			case out.Pending > 0:
-				t.Errorf("%s, %s: %d pods are pending", c.Name, variant.Name, out.Pending)
+				t.Errorf("%s, %s: %d pods are pending, want 0", c.Name, variant.Name, out.Pending)
 			}
 		}
 	}
 	checkTable(t, table)
 }
 
-// checkTable checks a table between its markers in docs/guides/descheduler.md.
+// checkTable checks the table between the markers in docs/guides/descheduler.md, or writes it with BERTH_REWRITE.
 func checkTable(t *testing.T, table string) {
 	const file, begin, end = "../../docs/guides/descheduler.md", "<!-- thrashing -->\n", "<!-- /thrashing -->\n"
 	text, err := os.ReadFile(file)
@@ -48,7 +48,7 @@ func checkTable(t *testing.T, table string) {
 	before, remainder, ok := strings.Cut(string(text), begin)
 	current, after, closed := strings.Cut(remainder, end)
 	if !ok || !closed {
-		t.Fatalf("%s: missing marker %s", file, begin)
+		t.Fatalf("%s: want the markers %q and %q", file, begin, end)
 	}
 	if current == table {
 		return

@@ -58,7 +58,7 @@ func FixedRate(trace []Arrival, rate float64) []Arrival {
 	return out
 }
 
-// SetPriorities sets priorities by the value of a label; other values get 0.
+// SetPriorities sets the priority of each pod by the value of a label; pods with other values get 0.
 func SetPriorities(arrivals []Arrival, label string, priorities map[string]int32) {
 	for i := range arrivals {
 		p := priorities[arrivals[i].Pod.Labels[label]]
@@ -66,7 +66,7 @@ func SetPriorities(arrivals []Arrival, label string, priorities map[string]int32
 	}
 }
 
-// MarkReplaced makes the simulator replace pods that end early.
+// MarkReplaced makes the simulator replace pods that are deleted or fail before they depart.
 func MarkReplaced(arrivals []Arrival) {
 	for i := range arrivals {
 		p := arrivals[i].Pod

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// maxReasons is the maximum number of printed reasons.
+const maxReasons = 10
+
 // Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) error {
 	seconds := func(f float64) string {
@@ -37,7 +40,7 @@ func (s *Summary) Print(w io.Writer) error {
 		return err
 	}
 	for i, r := range s.Reasons {
-		if i == 10 {
+		if i == maxReasons {
 			fmt.Fprintf(w, "  and %d other reasons (-o json has all)\n", len(s.Reasons)-i)
 			break
 		}

@@ -29,11 +29,13 @@ type Simulation struct {
 	// CheckSettled checks at the end that no pod is pending that could be scheduled; it requires
 	// Options.Audit.
 	CheckSettled bool
+	// Observe is called with the empty cluster; may be nil.
+	Observe func(*cluster.Cluster)
 	// Progress is called repeatedly; may be nil.
 	Progress func(elapsed time.Duration, c cluster.Counts)
 }
 
-// samples is the number of utilization samples.
+// samples is the number of intervals between utilization samples.
 const samples = 24
 
 // Run runs the simulation. Failures of the cluster are in the Summary.
@@ -41,9 +43,11 @@ func (s *Simulation) Run() (*Summary, error) {
 	out := &Summary{Seconds: s.Until.Seconds()}
 	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *cluster.Cluster) error { return s.prepare(w, out) })
 	if err != nil {
+		result.Cluster.Close()
 		return nil, err
 	}
 	if s.Options.Stop != nil && s.Options.Stop() {
+		result.Cluster.Close()
 		return nil, fmt.Errorf("interrupted near %v of %v of virtual time", result.Cluster.Elapsed().Round(time.Second), s.Until)
 	}
 	violation := result.Violation
@@ -51,6 +55,7 @@ func (s *Simulation) Run() (*Summary, error) {
 		result.Cluster.ClearFaults()
 		violation = result.Cluster.CheckSettled()
 	}
+	result.Cluster.Close()
 	out.collect(result.Cluster)
 	for _, f := range result.Failed {
 		out.FailedExpectations = append(out.FailedExpectations, f.Error())
@@ -63,6 +68,9 @@ func (s *Simulation) Run() (*Summary, error) {
 
 // prepare creates the objects and schedules arrivals, samples and progress calls.
 func (s *Simulation) prepare(w *cluster.Cluster, out *Summary) error {
+	if s.Observe != nil {
+		s.Observe(w)
+	}
 	for _, o := range s.Objects {
 		if p, ok := o.(*corev1.Pod); ok {
 			w.API().AdmitPod(p)
@@ -90,6 +98,7 @@ func (s *Simulation) prepare(w *cluster.Cluster, out *Summary) error {
 	return nil
 }
 
+// addArrival schedules the creation and deletion of a pod.
 func (s *Simulation) addArrival(w *cluster.Cluster, a *Arrival) {
 	w.At(a.Arrives, func() {
 		w.API().AdmitPod(a.Pod)

@@ -29,8 +29,8 @@ func arrival(name, class string, arrives, departs time.Duration) Arrival {
 	return Arrival{Pod: p, Arrives: arrives, Departs: departs}
 }
 
-// Four pods request one core each on a node with two. Those of high priority preempt the others, whose
-// replacements stay pending until another pod is deleted.
+// TestSummaryOfOverload checks four pods that request one core each on a node with two. Those of
+// high priority preempt the others, whose replacements stay pending until another pod is deleted.
 func TestSummaryOfOverload(t *testing.T) {
 	o, err := cluster.Defaults()
 	if err != nil {
@@ -46,8 +46,11 @@ func TestSummaryOfOverload(t *testing.T) {
 	SetPriorities(s.Arrivals, "class", map[string]int32{"high": 10})
 	MarkReplaced(s.Arrivals)
 	sum, err := s.Run()
-	if err != nil || sum.Violation != "" {
-		t.Fatal(err, sum.Violation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Violation != "" {
+		t.Fatal(sum.Violation)
 	}
 	if sum.Created != 6 || sum.Victims != 2 || sum.Preemptors != 2 || sum.Cascades != 0 || sum.Bound != 2 || sum.Pending != 1 {
 		t.Errorf("got %+v, want 6 created, 2 victims, 2 preemptors, no cascades, 2 bound, 1 pending", sum)
@@ -61,19 +64,28 @@ func TestSummaryOfOverload(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := sum.Print(&b); err != nil || !strings.Contains(b.String(), "2 victims of 2 preemptors") || !strings.Contains(b.String(), "Insufficient cpu") {
-		t.Errorf("%v:\n%s", err, b.String())
+		t.Errorf("Print returned %v and wrote\n%s\nwant 2 victims of 2 preemptors and the reason Insufficient cpu", err, b.String())
 	}
 }
 
-func TestWindow(t *testing.T) {
-	trace := []Arrival{{Arrives: 0, Departs: 30 * time.Hour}, {Arrives: 25 * time.Hour, Departs: 26 * time.Hour}, {Arrives: 26 * time.Hour, Departs: 26 * time.Hour},
+// windowTrace is a trace of three days.
+func windowTrace() []Arrival {
+	return []Arrival{{Arrives: 0, Departs: 30 * time.Hour}, {Arrives: 25 * time.Hour, Departs: 26 * time.Hour}, {Arrives: 26 * time.Hour, Departs: 26 * time.Hour},
 		{Arrives: 50 * time.Hour, Departs: 60 * time.Hour}, {Arrives: time.Hour, Departs: 2 * time.Hour}}
+}
+
+func TestBusiestDay(t *testing.T) {
+	trace := windowTrace()
 	if d := BusiestDay(trace, day); d != 0 {
 		t.Errorf("the busiest day is %d, want 0: the first of two that are equal", d)
 	}
 	if d := BusiestDay(trace[1:], 2*day); d != 0 {
 		t.Errorf("the busiest two days begin on %d, want 0", d)
 	}
+}
+
+func TestWindow(t *testing.T) {
+	trace := windowTrace()
 	got := Window(trace, day, day, 1)
 	want := []Arrival{{Arrives: 0, Departs: 6 * time.Hour}, {Arrives: time.Hour, Departs: 2 * time.Hour}, {Arrives: 2 * time.Hour, Departs: 2*time.Hour + time.Second}}
 	if len(got) != len(want) {
@@ -85,6 +97,6 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	if fast := Window(trace, day, day, 10); fast[len(fast)-1].Arrives != 156*time.Minute || fast[len(fast)-1].Departs != 156*time.Minute+10*time.Hour {
-		t.Errorf("at ten times the rate, the last pod exists from %v to %v", fast[len(fast)-1].Arrives, fast[len(fast)-1].Departs)
+		t.Errorf("at ten times the rate, the last pod exists from %v to %v, want from 2h36m0s to 12h36m0s", fast[len(fast)-1].Arrives, fast[len(fast)-1].Departs)
 	}
 }

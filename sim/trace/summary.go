@@ -16,18 +16,18 @@ import (
 type Summary struct {
 	Seconds      float64    `json:"seconds"`
 	Created      int        `json:"created"`
-	Placed       int        `json:"placed"`
+	Placed       int        `json:"placed"` // pods that were bound
 	Succeeded    int        `json:"succeeded"`
 	FailedPods   int        `json:"failed"`
 	Deleted      int        `json:"deleted"`
-	Bound        int        `json:"bound"`   // at the end
-	Pending      int        `json:"pending"` // at the end
-	Rejections   int        `json:"rejections"`
+	Bound        int        `json:"bound"`      // at the end
+	Pending      int        `json:"pending"`    // at the end
+	Rejections   int        `json:"rejections"` // failed scheduling attempts
 	Preemptors   int        `json:"preemptors"`
 	Victims      int        `json:"victims"`
-	Cascades     int        `json:"cascades"`
-	CascadeDepth int        `json:"cascadeDepth"`
-	LatencyP50   float64    `json:"latencyP50"` // creation to binding
+	Cascades     int        `json:"cascades"`     // victims of victims' replacements
+	CascadeDepth int        `json:"cascadeDepth"` // longest chain of victims
+	LatencyP50   float64    `json:"latencyP50"`   // creation to binding
 	LatencyP99   float64    `json:"latencyP99"`
 	LastBound    float64    `json:"lastBound"`
 	LastVictim   float64    `json:"lastVictim"`
@@ -54,7 +54,7 @@ type Priority struct {
 	Pending  int   `json:"pending"`
 }
 
-// Sample is the share of requested resources at a time.
+// Sample is the share of requested resources, and the number of bound and pending pods, at a time.
 type Sample struct {
 	Seconds float64          `json:"seconds"`
 	Percent map[string]int64 `json:"percent"` // by resource
@@ -62,6 +62,7 @@ type Sample struct {
 	Pending int              `json:"pending"`
 }
 
+// collect sets the numbers of a run that has ended.
 func (s *Summary) collect(w *cluster.Cluster) {
 	c := w.Counts()
 	s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted = c.Created, c.Bound, c.Succeeded, c.Failed, c.Deleted
@@ -100,6 +101,7 @@ func (s *Summary) collect(w *cluster.Cluster) {
 	slices.SortFunc(s.Priorities, func(a, b Priority) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
+// pendingMessage returns why a pod is pending.
 func pendingMessage(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Message != "" {
@@ -109,6 +111,7 @@ func pendingMessage(p *corev1.Pod) string {
 	return "no reason reported yet"
 }
 
+// percentiles returns the 50th and the 99th percentile in seconds.
 func percentiles(all []time.Duration) (p50, p99 float64) {
 	if len(all) == 0 {
 		return 0, 0

@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package critest pins the packages that critest is built from. The command itself is a test of
-// cri-tools, which no file can import.
+// Package critest pins the packages of which critest is built. The command is a test of cri-tools, which no file can
+// import.
 package critest
 
 import (

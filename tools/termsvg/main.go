@@ -11,6 +11,7 @@ import (
 	"strings"
 )
 
+// Sizes in pixels.
 const (
 	charWidth  = 8.4 // of a 14 px monospace font
 	lineHeight = 20

@@ -44,7 +44,7 @@ func (b *ballast) create() error {
 	return nil
 }
 
-// remove deletes the file and reports whether it existed.
+// remove deletes the file and reports whether it was deleted.
 func (b *ballast) remove() bool {
 	if !b.exists {
 		return false

@@ -73,7 +73,6 @@ func (c *Collector) createBallast() {
 	}
 }
 
-// refreshImages updates the image records.
 func (c *Collector) refreshImages(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,6 +33,7 @@ type containerdFixture struct {
 	collector *gc.Collector
 }
 
+// newContainerdFixture starts a containerd on a disk of the given size in bytes.
 func newContainerdFixture(t *testing.T, bytes int64) *containerdFixture {
 	f := &containerdFixture{disk: container.Disk(t, bytes, 0), now: time.Now()}
 	f.Containerd = container.StartContainerd(t, func(o *containerd.Options) { o.Dir = filepath.Join(f.disk, "c") })
@@ -47,7 +48,7 @@ func newContainerdFixture(t *testing.T, bytes int64) *containerdFixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Like the start of Run.
+	// Run creates the ballast file even if its context is canceled.
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	f.collector.Run(canceled)
@@ -91,6 +92,7 @@ func (f *containerdFixture) images(t *testing.T) (out []string) {
 	return out
 }
 
+// usage returns the used percentage and the available bytes of the disk.
 func (f *containerdFixture) usage(t *testing.T) (percent int, available int64) {
 	t.Helper()
 	var s unix.Statfs_t
@@ -100,6 +102,8 @@ func (f *containerdFixture) usage(t *testing.T) (percent int, available int64) {
 	return int(100 - s.Bavail*100/s.Blocks), int64(s.Bavail) * s.Frsize
 }
 
+// TestImagesOnRealDisk checks when and in which order containerd's images are removed from a small
+// disk, and that a full disk does not prevent the removal.
 func TestImagesOnRealDisk(t *testing.T) {
 	f := newContainerdFixture(t, 128*mib)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -120,7 +124,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 	if err := f.collector.CollectImages(ctx); err != nil || !slices.Equal(f.images(t), before) {
 		t.Fatalf("below the high threshold: %v, images %q, want no change", err, f.images(t))
 	}
-	// All images have been detected. app0 becomes the last one in use.
+	// All images have been detected. app0 becomes the most recently used one.
 	f.now = f.now.Add(time.Minute)
 	f.useImage(t, "app0")
 	f.fillTo(t, 14)
@@ -142,7 +146,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 	collectOnFullDisk(ctx, t, f)
 }
 
-// collectOnFullDisk fills the disk completely and checks that the collection still frees space.
+// collectOnFullDisk fills the disk completely and checks that a collection frees space.
 func collectOnFullDisk(ctx context.Context, t *testing.T, f *containerdFixture) {
 	f.fillTo(t, 0)
 	if _, available := f.usage(t); available != 0 {
@@ -157,7 +161,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, f *containerdFixture) 
 	if _, available := f.usage(t); available < 10*mib {
 		t.Errorf("%d bytes are available, want the space of the images", available)
 	}
-	// No image is left to remove: the collection reports an error.
+	// No unused image remains: the collection reports an error.
 	f.fillTo(t, 0)
 	f.events = nil
 	err := f.collector.CollectImages(ctx)
@@ -182,7 +186,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, f *containerdFixture) 
 	}
 }
 
-// useImage uses the image by a short-lived container.
+// useImage creates a container of the image, lets the collector detect it, and removes the container.
 func (f *containerdFixture) useImage(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.Background()
@@ -220,9 +224,9 @@ func (f *containerdFixture) fillTo(t *testing.T, percent int64) {
 	if err := unix.Fstatfs(int(file.Fd()), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := int64(s.Bavail) - int64(s.Blocks)*percent/100
+	blocks := int64(s.Bavail) - int64(s.Blocks)*percent/100
 	block := make([]byte, s.Frsize)
-	for range want {
+	for range blocks {
 		if _, err := file.Write(block); err != nil {
 			break
 		}
@@ -241,6 +245,7 @@ func (f *containerdFixture) fillTo(t *testing.T, percent int64) {
 	}
 }
 
+// fillerFiles returns the files of fillTo.
 func (f *containerdFixture) fillerFiles(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(f.disk, "filler-*"))

@@ -17,8 +17,8 @@ type evictUnit struct {
 	container string
 }
 
-// collectContainers removes terminated containers according to the policy. With finished it
-// removes all those of finished pods.
+// collectContainers removes terminated containers according to the policy. If finished is set, it
+// also removes all terminated containers of finished pods.
 func (c *Collector) collectContainers(ctx context.Context, finished bool) error {
 	if c.opts.Containers == nil {
 		return nil

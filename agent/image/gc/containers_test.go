@@ -24,17 +24,18 @@ type fakeContainers struct {
 func (f *fakeContainers) Terminated(context.Context) ([]pods.TerminatedContainer, error) {
 	return slices.Clone(f.terminated), nil
 }
-func (f *fakeContainers) RemoveTerminated(_ context.Context, d pods.TerminatedContainer) error {
-	if d.ID == f.fail {
+
+func (f *fakeContainers) RemoveTerminated(_ context.Context, c pods.TerminatedContainer) error {
+	if c.ID == f.fail {
 		return errors.New("busy")
 	}
-	f.terminated = slices.DeleteFunc(f.terminated, func(other pods.TerminatedContainer) bool { return other.ID == d.ID })
+	f.terminated = slices.DeleteFunc(f.terminated, func(other pods.TerminatedContainer) bool { return other.ID == c.ID })
 	return nil
 }
 
 func (f *fakeContainers) ids() (out []string) {
-	for _, d := range f.terminated {
-		out = append(out, d.ID)
+	for _, c := range f.terminated {
+		out = append(out, c.ID)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// imageRecord is the state of an image.
+// imageRecord is what the collector knows of an image.
 type imageRecord struct {
 	id            string
 	size          int64 // compressed, from the runtime
@@ -122,12 +122,12 @@ func (c *Collector) collectImages(ctx context.Context) error {
 		c.opts.RecordEvent(warning, "InvalidDiskCapacity", "invalid capacity 0 on image filesystem")
 		return errors.New("invalid capacity 0 on image filesystem")
 	}
-	used := 100 - int(min(disk.Available, disk.Capacity)*100/disk.Capacity)
-	if used < c.opts.Policy.HighThresholdPercent {
+	usedPercent := 100 - int(min(disk.Available, disk.Capacity)*100/disk.Capacity)
+	if usedPercent < c.opts.Policy.HighThresholdPercent {
 		return c.ballast.create()
 	}
 	bytesToFree := disk.Capacity*int64(100-c.opts.Policy.LowThresholdPercent)/100 - disk.Available
-	c.opts.Log.Info("Image file system usage is over the high threshold, removing unused images", "usedPercent", used, "highThresholdPercent", c.opts.Policy.HighThresholdPercent, "bytes", bytesToFree)
+	c.opts.Log.Info("Image file system usage is over the high threshold, removing unused images", "usedPercent", usedPercent, "highThresholdPercent", c.opts.Policy.HighThresholdPercent, "bytes", bytesToFree)
 	freed, err := c.freeSpace(ctx, unused, bytesToFree, now)
 	if err != nil || freed >= bytesToFree {
 		return err
@@ -174,8 +174,8 @@ func (c *Collector) freeOldImages(ctx context.Context, unused []*imageRecord, no
 	return remaining, errors.Join(errs...)
 }
 
-// freeSpace removes images until bytesToFree bytes are freed and returns the number of freed bytes. If
-// a removal fails it continues with the next image.
+// freeSpace removes images until bytesToFree bytes are freed, creates the ballast file again if it was
+// removed, and returns the number of freed bytes. If a removal fails it continues with the next image.
 func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, bytesToFree int64, now time.Time) (freed int64, err error) {
 	before, err := c.opts.ImageFs.Refresh(now)
 	if err != nil {

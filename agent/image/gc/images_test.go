@@ -25,6 +25,7 @@ func eagerPolicy() Policy {
 	return p
 }
 
+// fixture is a collector with a fake runtime and clock.
 type fixture struct {
 	*Collector
 	service *fake.Service
@@ -85,6 +86,8 @@ func (f *fixture) addContainer(t *testing.T, image string) (sandbox string) {
 	return sandbox
 }
 
+// TestImageOrder checks that unused images are removed in the order of their first detection, and that
+// images that are young, pinned or in use are kept.
 func TestImageOrder(t *testing.T) {
 	f := newFixture(t, Options{Policy: eagerPolicy(), PinnedImages: []string{"pause:1"}, VolumeImages: func() []string { return []string{"volume:1"} }})
 	for _, name := range []string{"pause:1", "volume:1", "pinned:1", "first:1"} {
@@ -102,7 +105,7 @@ func TestImageOrder(t *testing.T) {
 	f.collectAfter(t, time.Minute)
 	f.collectAfter(t, time.Minute)
 	if got := f.removed(); !slices.Equal(got, []string{"first:1", "second:1"}) {
-		t.Errorf("removed %q, want the unused images in the order of first detection", got)
+		t.Errorf("removed %q, want first:1 and second:1, in the order of first detection", got)
 	}
 }
 
@@ -119,7 +122,7 @@ func TestLastUsed(t *testing.T) {
 	}
 	f.collectAfter(t, 5*time.Minute)
 	if got := f.removed(); !slices.Equal(got, []string{"unused:1", "used:1"}) {
-		t.Errorf("removed %q, want the image that was never used first", got)
+		t.Errorf("removed %q, want unused:1, which was never used, and then used:1", got)
 	}
 }
 
@@ -170,7 +173,8 @@ func TestImageAges(t *testing.T) {
 	})
 }
 
-func TestRemovalErrors(t *testing.T) {
+// TestCollectionErrors checks the errors and events of collections that fail.
+func TestCollectionErrors(t *testing.T) {
 	f := newFixture(t, Options{Policy: DefaultPolicy(), ImageFs: stats.NewDisk("/proc")})
 	if err := f.CollectImages(context.Background()); err == nil || !slices.Equal(f.events, []string{
 		"InvalidDiskCapacity: invalid capacity 0 on image filesystem", "ImageGCFailed: invalid capacity 0 on image filesystem"}) {
@@ -200,8 +204,8 @@ func TestRemovalErrors(t *testing.T) {
 	}
 }
 
-// TestBallast checks that the ballast file is removed if the removal of an image fails on a full
-// disk.
+// TestBallast checks that the ballast file is removed if the removal of an image fails on a full disk,
+// and that it exists after the collection.
 func TestBallast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ballast")
 	service := &fullDiskService{Service: fake.New(), ballast: path}

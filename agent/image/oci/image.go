@@ -59,7 +59,7 @@ func Build(spec Spec) (v1.Image, error) {
 	return image, nil
 }
 
-// buildLayer builds a layer.
+// buildLayer returns a layer with the files and their parent directories.
 func buildLayer(files []File) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)

@@ -20,12 +20,12 @@ type Registry struct {
 	server   *http.Server
 	listener net.Listener
 
-	mu               sync.Mutex
-	images           map[string]v1.Image // by repository:tag and repository@digest
-	blobs            map[string]func() (io.ReadCloser, error)
-	manifestRequests map[string]int // number of served manifests by repository
-	login            string         // required user:password, "" for none
-	onManifest       func(repository string) int
+	mu              sync.Mutex
+	images          map[string]v1.Image // by repository:tag and repository@digest
+	blobs           map[string]func() (io.ReadCloser, error)
+	servedManifests map[string]int // number by repository
+	login           string         // required user:password, "" for none
+	onManifest      func(repository string) int
 }
 
 // StartRegistry starts a registry on a free port of 127.0.0.1.
@@ -34,7 +34,7 @@ func StartRegistry() (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{listener: listener, images: map[string]v1.Image{}, blobs: map[string]func() (io.ReadCloser, error){}, manifestRequests: map[string]int{}}
+	r := &Registry{listener: listener, images: map[string]v1.Image{}, blobs: map[string]func() (io.ReadCloser, error){}, servedManifests: map[string]int{}}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = r.server.Serve(listener) }() // ends with Close
 	return r, nil
@@ -65,7 +65,7 @@ func (r *Registry) OnManifest(f func(repository string) int) {
 func (r *Registry) Manifests(repository string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.manifestRequests[repository]
+	return r.servedManifests[repository]
 }
 
 // Add serves the image as HOST:PORT/repository:tag and returns that name.
@@ -154,7 +154,7 @@ func (r *Registry) serveManifest(w http.ResponseWriter, req *http.Request, repos
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	if req.Method == http.MethodGet {
 		r.mu.Lock()
-		r.manifestRequests[repository]++
+		r.servedManifests[repository]++
 		r.mu.Unlock()
 		_, _ = w.Write(data)
 	}
@@ -203,6 +203,7 @@ func writeError(w http.ResponseWriter, code int, name, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []any{map[string]string{"code": name, "message": message}}})
 }
 
+// cutLast cuts s around the last separator. ok is false if there is none.
 func cutLast(s, separator string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, separator)
 	if i < 0 {

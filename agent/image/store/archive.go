@@ -21,7 +21,7 @@ import (
 type archive struct {
 	file          *os.File
 	files         map[string]archiveEntry
-	layers        int               // maximum per image
+	maxLayers     int               // per image
 	layerDigests  map[int64]v1.Hash // digests of layers by offset, because images may share layers
 	documentBytes int64             // total size of the documents read so far
 }
@@ -35,7 +35,7 @@ type archiveEntry struct {
 // maxArchiveEntries bounds the number of files in an archive.
 const maxArchiveEntries = 100_000
 
-// maxEntryName bounds the length of their names.
+// maxEntryName bounds the length of the names of files and link targets in bytes.
 const maxEntryName = 4095
 
 // newArchive copies the stream, decompressed, to a file in dir and indexes it.
@@ -44,7 +44,7 @@ func newArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{file: f, files: map[string]archiveEntry{}, layers: limits.Layers, layerDigests: map[int64]v1.Hash{}}
+	a := &archive{file: f, files: map[string]archiveEntry{}, maxLayers: limits.Layers, layerDigests: map[int64]v1.Hash{}}
 	if err := a.load(stream, limits); err != nil {
 		a.close()
 		return nil, err
@@ -54,6 +54,7 @@ func newArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
 
 func (a *archive) close() { a.file.Close() }
 
+// load copies the stream, decompressed, to the archive's file and indexes it.
 func (a *archive) load(stream io.Reader, limits Limits) error {
 	r, err := decompress(stream)
 	if err != nil {
@@ -110,10 +111,13 @@ func (a *archive) scan() error {
 	}
 }
 
-// open opens a file of the archive.
+// maxLinks bounds the length of a chain of links.
+const maxLinks = 8
+
+// open returns the contents of a file of the archive. It follows links.
 func (a *archive) open(name string) (*io.SectionReader, error) {
 	entry, ok := a.files[path.Clean(name)]
-	for range 8 {
+	for range maxLinks {
 		if entry.link != "" {
 			entry, ok = a.files[entry.link]
 		}
@@ -124,10 +128,10 @@ func (a *archive) open(name string) (*io.SectionReader, error) {
 	return io.NewSectionReader(a.file, entry.offset, entry.size), nil
 }
 
-// maxDocuments bounds the size of all documents of an archive, which are kept in memory.
+// maxDocuments bounds the total size in bytes of the documents of an archive, which are kept in memory.
 const maxDocuments = 16 * maxDocument
 
-// readDocument reads a JSON document of the archive.
+// readDocument reads a manifest, configuration or index.
 func (a *archive) readDocument(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -144,8 +148,8 @@ func (a *archive) readDocument(name string) ([]byte, error) {
 
 // checkLayerCount rejects an image with too many layers before any layer is read.
 func (a *archive) checkLayerCount(layers int) error {
-	if layers > a.layers {
-		return fmt.Errorf("%w: %d layers, the maximum is %d", unpack.ErrTooLarge, layers, a.layers)
+	if layers > a.maxLayers {
+		return fmt.Errorf("%w: %d layers, the maximum is %d", unpack.ErrTooLarge, layers, a.maxLayers)
 	}
 	return nil
 }
@@ -184,7 +188,7 @@ func (a *archive) layer(name string) (layerBlob, error) {
 const maxIndexDepth = 4
 
 // layoutIndex appends the images of an index that match this machine. Of a nested index it
-// takes only the first.
+// takes only the first. Images without a name in the index get name.
 func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*imageSource) error {
 	var index v1.IndexManifest
 	if err := json.Unmarshal(data, &index); err != nil {

@@ -74,12 +74,12 @@ func TestBuiltinIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
-		t.Errorf("a layer in use was removed: %v", err)
+		t.Errorf("layer in use after the removal of the image: %v, want it to exist", err)
 	}
 	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err == nil {
-		t.Error("an unused layer was not removed")
+		t.Error("the layer exists after the last user has released it, want it removed")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unpackForever loads an archive from standard input into the store.
+// unpackForever loads an archive from standard input into the store and blocks until it is killed.
 func unpackForever(dir string) error {
 	s, err := store.Open(dir, store.Options{Limits: store.Limits{MinFree: -1}})
 	if err != nil {
@@ -161,12 +162,18 @@ func TestLayerFidelity(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkLayerFidelity(t, images[0].LowerDirs[0])
-	if _, err := s.Acquire("../c", images[0].ID); err == nil {
-		t.Error("Acquire succeeded for a container name outside of the store, want an error")
+}
+
+// TestAcquireRejectsPaths checks that the name of a container must be a file name.
+func TestAcquireRejectsPaths(t *testing.T) {
+	s := open(t, store.Options{})
+	if _, err := s.Acquire("../c", "app:1"); err == nil || !strings.Contains(err.Error(), "must be a valid file name") {
+		t.Errorf("Acquire: %v, want must be a valid file name", err)
 	}
 }
 
-// TestOpaqueRoot checks that an opaque root directory hides all lower layers.
+// TestOpaqueRoot checks that an opaque root directory hides all lower layers, and that a repeated layer
+// is mounted once.
 func TestOpaqueRoot(t *testing.T) {
 	s := open(t, store.Options{})
 	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("lower", "")), layerOf(t, file(".wh..wh..opq", ""), file("upper", ""))), "opaque", nil)

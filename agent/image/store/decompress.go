@@ -17,10 +17,11 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// maxWindow bounds the memory used for decompression.
+// maxWindow bounds the memory used for decompression, in bytes.
 const maxWindow = 128 << 20
 
-// decompress decompresses gzip and zstd, detected by content, not by media type.
+// decompress decompresses gzip and zstd, detected by content, not by media type. It returns other
+// content unchanged.
 func decompress(r io.Reader) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(4)
@@ -53,6 +54,7 @@ type progressReader struct {
 // progressInterval is the number of bytes between two progress reports.
 const progressInterval = 1 << 20
 
+// Read implements io.Reader.
 func (r *progressReader) Read(p []byte) (int, error) {
 	n, err := r.stream.Read(p)
 	r.hash.Write(p[:n])

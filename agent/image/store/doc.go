@@ -5,6 +5,7 @@
 //	DIR/blobs/sha256/HEX           manifests and configurations
 //	DIR/layers/HEX/fs              an unpacked layer, with overlayfs whiteouts
 //	DIR/layers/HEX/layer.json      its digest and size
+//	DIR/empty                      the layer of images without layers
 //	DIR/uses/CONTAINER             the layers that a container uses
 //	DIR/tmp/NAME                   a transaction, locked by its process
 //	DIR/lock                       held while one of the above changes
@@ -15,12 +16,12 @@
 // Several processes may use a store concurrently, such as the node agent and `berth image`. A
 // process that is killed leaves nothing visible: a layer appears by one rename, once it is
 // complete and its digests match the manifest, and an image by one rename of index.json. Open
-// removes the rest.
+// removes the transactions of killed processes.
 //
 // Images may be malicious. The store limits what they can do:
 //
 //   - Names with ".." and links out of the layer are rejected. Files are created through os.Root
-//     below the layer's directory, so that an error in these checks is not an escape either.
+//     below the layer's directory, so that an error in these checks does not allow an escape.
 //   - Device files are not created. They are skipped in /dev and rejected elsewhere.
 //   - Of extended attributes only file capabilities and user.* are set.
 //   - Bytes, inodes, layers and name lengths are limited (Limits), and part of the disk stays

@@ -27,7 +27,7 @@ func fileIdentity(info fs.FileInfo) string {
 }
 
 // linkOrCopy creates to as a hard link to the target of from, or as a copy if that is
-// impossible. A link uses no disk space and no page cache. It returns the disk space used.
+// impossible. A link uses no disk space and no page cache. It returns the disk space used in bytes.
 //
 // Only files that everyone can read and only the owner can write are linked, because a hard
 // link shares the mode.

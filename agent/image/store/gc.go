@@ -63,11 +63,11 @@ func (s *Store) collectGarbage(tx *transaction, entries []indexEntry) error {
 		if err != nil {
 			return err // nothing is removed
 		}
-		config, err := diffIDs(data)
+		ids, err := diffIDs(data)
 		if err != nil {
 			return err
 		}
-		for _, diffID := range config {
+		for _, diffID := range ids {
 			layers[layerName(diffID)] = true
 		}
 		blobs[e.id.Hex], blobs[e.manifest.Hex] = true, true
@@ -158,7 +158,7 @@ func (s *Store) removeTempFiles(dirs ...string) error {
 
 // Usage is the disk usage of a store.
 type Usage struct {
-	Root          string
+	Root          string // directory of the store
 	Bytes, Inodes int64
 }
 

@@ -140,6 +140,7 @@ func (s *Store) Resolve(name string) (Image, error) {
 // shortestID is the minimum length of an ID prefix.
 const shortestID = 7
 
+// resolve returns the image with the given name, ID or ID prefix; see Store.Resolve.
 func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
 	if _, idErr := v1.NewHash(name); err == nil && idErr != nil { // a full ID is never a name, because containers refer to images by ID

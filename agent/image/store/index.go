@@ -32,7 +32,7 @@ type indexEntry struct {
 	builtin    bool
 }
 
-// readIndex reads index.json.
+// readIndex returns the entries of index.json, none if it does not exist.
 func (s *Store) readIndex() ([]indexEntry, error) {
 	data, err := os.ReadFile(s.path("index.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func (s *Store) readIndex() ([]indexEntry, error) {
 	return list, nil
 }
 
-// writeIndex replaces index.json.
+// writeIndex replaces index.json atomically.
 func (s *Store) writeIndex(list []indexEntry) error {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{}}
 	for _, e := range list {
@@ -111,7 +111,6 @@ func (s *Store) readBlob(h v1.Hash) ([]byte, error) {
 	return data, nil
 }
 
-// verifyDigest returns an error unless data has the digest h.
 func verifyDigest(data []byte, h v1.Hash) error {
 	got, _, err := v1.SHA256(strings.NewReader(string(data)))
 	if err != nil {

@@ -43,7 +43,7 @@ type layerBlob struct {
 	open   func() (io.ReadCloser, error)
 }
 
-// maxDocument bounds manifests and configurations. Registries accept 4 MiB.
+// maxDocument is the maximum size of a manifest or configuration in bytes. Registries accept 4 MiB.
 const maxDocument = 8 << 20
 
 // diffIDs returns the digests of the unpacked layers in a configuration, lowest first.
@@ -82,7 +82,7 @@ func (s *Store) validate(src *imageSource) error {
 // maxParallelLayers is the number of layers that an installation reads concurrently.
 const maxParallelLayers = 3
 
-// install installs an image.
+// install installs an image and adds it to the index. progress may be nil.
 func (s *Store) install(ctx context.Context, src *imageSource, progress Progress) (Image, error) {
 	if err := s.validate(src); err != nil {
 		return Image{}, err
@@ -152,7 +152,6 @@ func digest(data []byte) v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum[:])}
 }
 
-// syncFileSystem flushes the file system to disk.
 func syncFileSystem(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -236,10 +235,9 @@ func (tx *transaction) installLayer(ctx context.Context, blob layerBlob, id v1.H
 	return tx.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
 }
 
-// maxTail bounds the data after the end of a tar archive. Some tools pad the archive to a block.
+// maxTail bounds the data after the end of a tar archive, in bytes. Some tools pad the archive to a block.
 const maxTail = 16 << 20
 
-// checkDigest returns an error unless got is want.
 func checkDigest(kind string, want v1.Hash, got hash.Hash) error {
 	if sum := hex.EncodeToString(got.Sum(nil)); sum != want.Hex {
 		return fmt.Errorf("%w of the %s layer: want %s, got sha256:%s", errDigest, kind, want, sum)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// keyedMutex is a mutex per key.
+// keyedMutex is a mutex per key. The zero value has no locked key.
 type keyedMutex struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // closed when released

@@ -42,6 +42,7 @@ func (s *Store) readLayer(diffID v1.Hash) (layer, error) {
 	return l, err
 }
 
+// readRecord reads the layer.json in dir. If it does not exist or is blank, the error is fs.ErrNotExist.
 func readRecord(dir string) (layer, error) {
 	path := filepath.Join(dir, layerRecord)
 	data, err := os.ReadFile(path)
@@ -75,7 +76,7 @@ func (tx *transaction) findLayer(diffID v1.Hash) (bool, error) {
 	return exists, err
 }
 
-// newLayerDir creates an empty directory for the files of a layer.
+// newLayerDir creates the directory of a layer, and in it an empty directory for the layer's files.
 func (tx *transaction) newLayerDir() (dir, files string, err error) {
 	if dir, err = os.MkdirTemp(tx.dir, "layer-"); err != nil {
 		return "", "", err

@@ -13,8 +13,8 @@ import (
 )
 
 // Load installs the images of a tar file, compressed or not, in the format of `docker save` or
-// of an OCI layout. Images without a name in the file get name, which may be empty. progress
-// may be nil.
+// of an OCI layout. If the file has one image, and that has no name, the image gets name, which may be
+// empty. progress may be nil.
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
 	var err error
 	if name != "" {
@@ -164,7 +164,6 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*image
 	return src, nil
 }
 
-// layoutBlobPath returns the path of a blob in an OCI layout.
 func layoutBlobPath(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 
 // layoutName returns the name in an index entry: containerd's annotation, or OCI's if it is a
@@ -180,8 +179,8 @@ func layoutName(d v1.Descriptor) (string, error) {
 	return loadedName(name, d.Digest)
 }
 
-// loadedName returns the full name requested by an archive. A digest in it must be the verified
-// one.
+// loadedName returns the full name that an archive or the caller of Load requests. A digest in it must be
+// the verified one.
 func loadedName(name string, verified v1.Hash) (string, error) {
 	full, err := fullName(name)
 	if err != nil {

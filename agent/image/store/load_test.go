@@ -27,7 +27,6 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// digestOf returns the digest of data.
 func digestOf(data []byte) v1.Hash {
 	s := sha256.Sum256(data)
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s[:])}
@@ -43,7 +42,6 @@ func decompressed(layer []byte) []byte {
 	return data
 }
 
-// configOf returns the configuration of an image with these layers.
 func configOf(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
 	c := v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", RootFS: v1.RootFS{Type: "layers"}}
@@ -101,6 +99,7 @@ func ociLayout(t *testing.T, layer []byte, change func(files map[string][]byte))
 	return layerOf(t, entries...)
 }
 
+// TestLoad checks that archives in all formats are loaded and removed completely.
 func TestLoad(t *testing.T) {
 	s := open(t, store.Options{})
 	image := build(t, []oci.File{{Path: "/bin/app", Mode: 0o755, Data: []byte("app")}})
@@ -167,15 +166,15 @@ func TestInvalidArchives(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another layer":          {layoutWith("layer", other), "wrong digest of the compressed layer: want"},
-		"a longer layer":         {layoutWith("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
-		"another configuration":  {layoutWith("config", []byte("{}")), "wrong digest: want sha256:"},
-		"another manifest":       {layoutWith("manifest", []byte("{}")), "wrong digest: want sha256:"},
-		"another unpacked layer": {bytes.ReplaceAll(dockerArchive(t, layer), []byte(digestOf(layer).Hex), []byte(digestOf(other).Hex)), "wrong digest of the unpacked layer: want"},
-		"a name without an end":  {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
-		"no image":               {layer, "neither manifest.json (docker save) nor index.json"},
-		"not a tar file":         {[]byte("hello"), "not a tar archive"},
-		"another architecture":   {bytes.ReplaceAll(dockerArchive(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
+		"another layer":           {layoutWith("layer", other), "wrong digest of the compressed layer: want"},
+		"a longer layer":          {layoutWith("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
+		"another configuration":   {layoutWith("config", []byte("{}")), "wrong digest: want sha256:"},
+		"another manifest":        {layoutWith("manifest", []byte("{}")), "wrong digest: want sha256:"},
+		"another unpacked layer":  {bytes.ReplaceAll(dockerArchive(t, layer), []byte(digestOf(layer).Hex), []byte(digestOf(other).Hex)), "wrong digest of the unpacked layer: want"},
+		"a name that is too long": {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
+		"no image":                {layer, "neither manifest.json (docker save) nor index.json"},
+		"not a tar file":          {[]byte("hello"), "not a tar archive"},
+		"another architecture":    {bytes.ReplaceAll(dockerArchive(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
 		"one layer with too many names": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
 			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "100000 layers, the maximum is 3"},
 		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
@@ -201,8 +200,8 @@ func TestInvalidArchives(t *testing.T) {
 	checkEmpty(t, s)
 }
 
-// TestArchiveKeepsMinFree checks that a file that would fill the disk is rejected, even if the limit
-// for images is larger.
+// TestArchiveKeepsMinFree checks that an archive is rejected if the disk would have less free space than
+// MinFree, even if the limit for images is larger.
 func TestArchiveKeepsMinFree(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{MinFree: 1 << 60}})
 	if _, err := s.Load(t.Context(), bytes.NewReader(dockerArchive(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {

@@ -19,24 +19,26 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// header is an entry of a malicious layer; without a type it is a regular file.
+// header is an entry of a layer; without a type it is a regular file.
 type header struct {
 	tar.Header
 	content string
 }
 
 func file(name, content string) header { return header{tar.Header{Name: name, Mode: 0o644}, content} }
+
 func symlink(name, target string) header {
 	return header{tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}, ""}
 }
+
 func hardLink(name, target string) header {
 	return header{tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: target}, ""}
 }
+
 func special(kind byte, name string) header {
 	return header{tar.Header{Typeflag: kind, Name: name, Mode: 0o666, Devmajor: 1, Devminor: 3}, ""}
 }
 
-// layerOf returns a layer with the entries.
 func layerOf(t *testing.T, entries ...header) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -165,10 +167,10 @@ func isAccessibleToRootOnly(t *testing.T, layer string) {
 			return
 		}
 	}
-	t.Errorf("%s is accessible to all users", layer)
+	t.Errorf("%s is accessible to all users, want only root", layer)
 }
 
-// zipBomb returns a gzip layer of zeroes at a ratio of 1000, followed by a second one.
+// zipBomb returns a small gzip layer with 64 MiB of zeroes of a file that states a size of 1 GiB.
 func zipBomb(t *testing.T, _ string) []byte {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
@@ -209,7 +211,7 @@ func TestMaliciousLayers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			images, err := s.Load(t.Context(), bytes.NewReader(dockerArchive(t, tc.layer(t, outside))), "malicious", nil)
 			if tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
-				t.Errorf("%v, want an error with %q", err, tc.wantErr)
+				t.Errorf("Load: %v, want an error with %q", err, tc.wantErr)
 			}
 			if tc.check != nil {
 				if err != nil {
@@ -227,11 +229,11 @@ func TestMaliciousLayers(t *testing.T) {
 			if list, _ := os.ReadDir(outside); len(list) != 1 {
 				t.Errorf("%d files outside, want 1", len(list))
 			}
-			if list, _ := unix.Llistxattr(outside, nil); list != 0 {
-				t.Errorf("the outside directory has %d bytes of extended attributes, want 0", list)
+			if n, _ := unix.Llistxattr(outside, nil); n != 0 {
+				t.Errorf("the outside directory has %d bytes of extended attributes, want 0", n)
 			}
 			if _, err := os.Lstat("/tmp/escape"); err == nil {
-				t.Error("/tmp/escape was created")
+				t.Error("/tmp/escape exists, want it not to be created")
 			}
 		})
 	}
@@ -265,7 +267,7 @@ func TestMillionFiles(t *testing.T) {
 			_, err := unpack.Layer(t.Context(), filepath.Join(s.Dir(), "empty"), r, unpack.NewBudget(unpack.Size{Bytes: 1 << 40, Inodes: 500}, s.Dir(), 0))
 			r.Close()
 			if n := <-written; !errors.Is(err, unpack.ErrTooLarge) || !strings.Contains(err.Error(), "more than 500 files, directories and links") || n > 1000 {
-				t.Errorf("%v after %d entries, want an error after 500", err, n)
+				t.Errorf("Layer: %v after %d entries, want \"more than 500 files, directories and links\" after at most 1000", err, n)
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []stri
 	return src, nil
 }
 
-// repository returns a full name without tag and digest.
+// repository returns a full name without its tag or digest.
 func repository(full string) string {
 	for i := len(full) - 1; i >= 0 && full[i] != '/'; i-- {
 		if full[i] == '@' || full[i] == ':' {
@@ -165,6 +165,7 @@ func (t stallTransport) startTimer() *time.Timer {
 	return time.AfterFunc(t.timeout, func() { t.cancel(fmt.Errorf("the registry sent nothing for %v", t.timeout)) })
 }
 
+// RoundTrip implements http.RoundTripper.
 func (t stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer t.startTimer().Stop()
 	resp, err := t.RoundTripper.RoundTrip(req)
@@ -180,17 +181,19 @@ type stallReader struct {
 	transport stallTransport
 }
 
+// Read implements io.Reader.
 func (r *stallReader) Read(p []byte) (int, error) {
 	defer r.transport.startTimer().Stop()
 	return r.ReadCloser.Read(p)
 }
 
-// secureTransport rejects plain HTTP to registries that are not listed.
+// secureTransport rejects plain HTTP to registries that are not in insecure.
 type secureTransport struct {
 	http.RoundTripper
 	insecure []string
 }
 
+// RoundTrip implements http.RoundTripper.
 func (t secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, req.URL.Host) && !slices.Contains(t.insecure, req.URL.Hostname()) {
 		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries of --insecure-registry", req.URL.Host)

@@ -45,7 +45,8 @@ func startMaliciousRegistry(t *testing.T, bodies map[string][]byte) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// maliciousManifest returns an image with one layer, whose manifest change modifies.
+// maliciousManifest returns the manifest and the configuration of an image with one layer. change, if
+// not nil, modifies the manifest.
 func maliciousManifest(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
 	t.Helper()
 	config = configOf(t, layer)
@@ -96,7 +97,7 @@ func TestMaliciousRegistries(t *testing.T) {
 				ref = ":1"
 			}
 			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, bodies)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want an error with %q", err, tc.want)
+				t.Errorf("Pull: %v, want an error with %q", err, tc.want)
 			}
 			checkEmpty(t, s)
 		})
@@ -169,7 +170,7 @@ func TestPlainHTTPRequiresOption(t *testing.T) {
 	defer redirector.Close()
 	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(redirector.URL, "http://")+"/team/app:1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
-		t.Errorf("pull after a redirect: %v, want plain HTTP is allowed only", err)
+		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is allowed only\"", err)
 	}
 }
 
@@ -288,7 +289,7 @@ func TestStalledRegistries(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in case the pull never ends
 			defer cancel()
 			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry sent nothing for 300ms") {
-				t.Errorf("Pull: %v, want a stall error", err)
+				t.Errorf("Pull: %v, want \"the registry sent nothing for 300ms\"", err)
 			}
 			checkEmpty(t, s)
 		})

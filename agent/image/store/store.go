@@ -18,9 +18,9 @@ var ErrNotFound = errors.New("image is not in the store")
 
 // Limits are the limits of one image. Zero fields have defaults.
 type Limits struct {
-	Bytes  int64 // unpacked, all layers; 32 GiB
-	Inodes int64 // files, directories and links, all layers; 500,000
-	Layers int   // 120, so that their directories fit into mount options
+	Bytes  int64 // unpacked, all layers; default 32 GiB
+	Inodes int64 // files, directories and links, all layers; default 500,000
+	Layers int   // default 120, so that their directories fit into mount options
 	// MinFree is the disk space in bytes that unpacking leaves free; default 1 % of the disk, none
 	// if negative.
 	MinFree int64
@@ -49,7 +49,8 @@ type Store struct {
 	insecure     []string
 }
 
-// Open creates the store's directory if necessary and removes incomplete files of killed processes.
+// Open opens the store in dir. It creates the directory if necessary and removes incomplete files of
+// killed processes.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,6 +77,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Dir returns the store's directory.
 func (s *Store) Dir() string { return s.dir }
 
+// setDefaults replaces limits of 0. By default 1 % of the file system of dir stays free.
 func (l *Limits) setDefaults(dir string) error {
 	if l.Bytes == 0 {
 		l.Bytes = 32 << 30

@@ -35,7 +35,6 @@ func open(t *testing.T, o store.Options) *store.Store {
 	return s
 }
 
-// build builds an image with the given layers.
 func build(t *testing.T, layers ...[]oci.File) v1.Image {
 	t.Helper()
 	image, err := oci.Build(oci.Spec{Layers: layers, Entrypoint: []string{"/bin/app"}, User: "1000"})
@@ -96,11 +95,13 @@ func checkEmpty(t *testing.T, s *store.Store) {
 			t.Fatal(err)
 		}
 		if len(remaining) > 0 {
-			t.Errorf("%s still has %d entries, such as %s", dir, len(remaining), remaining[0].Name())
+			t.Errorf("%s has %d entries, such as %s, want none", dir, len(remaining), remaining[0].Name())
 		}
 	}
 }
 
+// TestPullUseRemove checks the layers of a pulled image, and that layers in use are kept until they are
+// released.
 func TestPullUseRemove(t *testing.T) {
 	base := []oci.File{{Path: "/bin/app", Mode: 0o755, Data: []byte("app")}, {Path: "/etc/old", Mode: 0o644, Data: []byte("old")}, {Path: "/var/a/b", Mode: 0o600}}
 	one := build(t, base, []oci.File{{Path: "/etc/.wh.old"}, {Path: "/etc/new", Mode: 0o644}, {Path: "/var/a/.wh..wh..opq"}, {Path: "/var/a/c", Mode: 0o600}})
@@ -143,7 +144,7 @@ func TestPullUseRemove(t *testing.T) {
 		t.Errorf("Resolve of a removed image: %v, want ErrNotFound", err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
-		t.Errorf("a layer in use was removed: %v", err)
+		t.Errorf("layer in use after the removal of the image: %v, want it to exist", err)
 	}
 	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)

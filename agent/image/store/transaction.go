@@ -18,12 +18,13 @@ type transaction struct {
 	store     *Store
 	dir       string
 	lock      *os.File
-	discarded int
+	discarded int // number of discarded files and directories
 }
 
 // pinnedLayersFile lists the pinned layers.
 const pinnedLayersFile = "holds"
 
+// begin starts a transaction. The caller must call end.
 func (s *Store) begin() (*transaction, error) {
 	tx := &transaction{store: s}
 	err := s.withLock(func() (err error) {

@@ -42,7 +42,8 @@ func NewBudget(limit Size, dir string, minFree int64) *Budget {
 // checkInterval is the number of bytes between checks of the disk.
 const checkInterval = 16 << 20
 
-// charge reduces the budget, or returns an error if it is exceeded.
+// charge reduces the budget. It returns an error if the budget is exceeded or the disk has too little
+// free space.
 func (b *Budget) charge(s Size) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,7 +6,7 @@
 //   - Nothing outside of the layer's directory is created, changed or read. Names with ".." are
 //     rejected, and all paths go through os.Root, which does not follow links out of it.
 //   - No devices are created. Those below dev/ are skipped, because containers have their own
-//     /dev; others are an error. The only device files are whiteouts (0:0), created here.
+//     /dev; other devices are an error. The only device files are whiteouts (0:0), created here.
 //   - Of extended attributes only file capabilities and user.* are set, but not user.overlay.*,
 //     which overlayfs interprets.
 //   - A Budget limits bytes, inodes and names of all layers of an image together and leaves part

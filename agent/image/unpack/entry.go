@@ -27,13 +27,13 @@ func (u *unpacker) extract(h *tar.Header, data io.Reader) error {
 	}
 	if name == "." {
 		if h.Typeflag != tar.TypeDir {
-			return fmt.Errorf("the root of an image must be a directory")
+			return errors.New("the root of an image must be a directory")
 		}
 		return u.setDirMetadata(u.root, ".", name, h)
 	}
 	base := path.Base(name)
 	if hidden, ok := strings.CutPrefix(base, whiteoutPrefix); ok {
-		return u.whiteout(path.Dir(name), hidden)
+		return u.createWhiteout(path.Dir(name), hidden)
 	}
 	if (h.Typeflag == tar.TypeChar || h.Typeflag == tar.TypeBlock) && strings.HasPrefix(name, "dev/") {
 		u.result.Devices++
@@ -50,17 +50,17 @@ func (u *unpacker) extract(h *tar.Header, data io.Reader) error {
 		}
 		return u.setDirMetadata(parent, base, name, h)
 	case tar.TypeReg:
-		return u.file(parent, base, h, data)
+		return u.createFile(parent, base, h, data)
 	case tar.TypeSymlink:
-		return u.symlink(parent, base, h)
+		return u.createSymlink(parent, base, h)
 	case tar.TypeLink:
-		return u.hardLink(parent, name, h.Linkname)
+		return u.createHardLink(parent, name, h.Linkname)
 	case tar.TypeFifo:
-		return u.fifo(parent, base, h)
+		return u.createFIFO(parent, base, h)
 	case tar.TypeChar, tar.TypeBlock:
 		return errors.New("device files are not allowed in images; containers have their own /dev")
 	}
-	return fmt.Errorf("type %q: must be a file, a directory or a link", h.Typeflag)
+	return fmt.Errorf("type %q: must be a file, a directory, a link or a FIFO", h.Typeflag)
 }
 
 // setDirMetadata sets owner, mode, attributes and time of an existing directory.
@@ -98,7 +98,8 @@ func (u *unpacker) removeExisting(parent *os.Root, base string) error {
 	return u.remove(parent, base)
 }
 
-func (u *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Reader) error {
+// createFile creates a regular file with its content, owner, mode, attributes and time.
+func (u *unpacker) createFile(parent *os.Root, base string, h *tar.Header, data io.Reader) error {
 	if h.Size < 0 {
 		return fmt.Errorf("size %d: must not be negative", h.Size)
 	}
@@ -132,8 +133,8 @@ func (u *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Rea
 	return parent.Chtimes(base, h.ModTime, h.ModTime)
 }
 
-// symlink creates a link with any target, which is resolved inside of a container only.
-func (u *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
+// createSymlink creates a link with any target, which is resolved inside of a container only.
+func (u *unpacker) createSymlink(parent *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("link target has %d bytes: must have 1 to %d", len(h.Linkname), maxPath)
 	}
@@ -149,8 +150,8 @@ func (u *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
 	return parent.Lchown(base, h.Uid, h.Gid)
 }
 
-// hardLink links to a file of the same layer.
-func (u *unpacker) hardLink(parent *os.Root, name, target string) error {
+// createHardLink links to a file of the same layer.
+func (u *unpacker) createHardLink(parent *os.Root, name, target string) error {
 	targetName, err := cleanName(target)
 	if err != nil {
 		return fmt.Errorf("link to %q: %w", truncateName(target), err)
@@ -175,7 +176,7 @@ func (u *unpacker) hardLink(parent *os.Root, name, target string) error {
 	return u.root.Link(targetName, name)
 }
 
-func (u *unpacker) fifo(parent *os.Root, base string, h *tar.Header) error {
+func (u *unpacker) createFIFO(parent *os.Root, base string, h *tar.Header) error {
 	if err := u.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ type boundedReader struct {
 	read, limit int64
 }
 
+// Read implements io.Reader.
 func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.stream.Read(p)
 	if b.read += int64(n); b.read > b.limit {
@@ -75,7 +76,7 @@ func truncateName(name string) string {
 	return name
 }
 
-// unpacker unpacks one layer.
+// unpacker is the state of unpacking a layer.
 type unpacker struct {
 	root   *os.Root
 	budget *Budget
@@ -104,7 +105,7 @@ func (u *unpacker) charge(s Size) error {
 	return u.budget.charge(s)
 }
 
-// Limits of names; those of the kernel, except for the depth.
+// Limits of names in bytes, and of the depth of paths. maxPath and maxName are the kernel's.
 const (
 	maxPath = 4095
 	maxName = 255
@@ -151,7 +152,7 @@ func (u *unpacker) openParent(dir string) (*os.Root, error) {
 	return r, nil
 }
 
-// closeParent closes the cached directory. It must be called when its path may lead elsewhere.
+// closeParent closes the cached directory.
 func (u *unpacker) closeParent() {
 	if u.parent != nil {
 		u.parent.Close()
@@ -159,7 +160,7 @@ func (u *unpacker) closeParent() {
 	}
 }
 
-// open opens a directory and creates missing parents.
+// open opens a directory. It creates the directory and its parents if they do not exist.
 func (u *unpacker) open(dir string) (*os.Root, error) {
 	info, err := u.root.Stat(dir)
 	if err == nil && info.IsDir() {
@@ -220,7 +221,7 @@ func (u *unpacker) remove(parent *os.Root, name string) error {
 	return parent.RemoveAll(name)
 }
 
-// recordTime records the time of a directory.
+// recordTime records the modification time of a directory for setTimes.
 func (u *unpacker) recordTime(name string, modTime time.Time) error {
 	if u.nameBytes += len(name); u.nameBytes > maxNameBytes {
 		return fmt.Errorf("%w: directory names of a layer exceed %d bytes", ErrTooLarge, maxNameBytes)
@@ -229,6 +230,7 @@ func (u *unpacker) recordTime(name string, modTime time.Time) error {
 	return nil
 }
 
+// setTimes sets the modification times of the directories.
 func (u *unpacker) setTimes() error {
 	for _, d := range u.dirs {
 		info, err := u.root.Lstat(d.name)

@@ -19,8 +19,8 @@ const (
 // opaqueXattr marks a directory as opaque for overlayfs.
 const opaqueXattr = "trusted.overlay.opaque"
 
-// whiteout hides the entry name of dir in lower layers.
-func (u *unpacker) whiteout(dir, name string) error {
+// createWhiteout hides the entry name of dir in lower layers.
+func (u *unpacker) createWhiteout(dir, name string) error {
 	if name == opaqueName {
 		return u.markOpaqueDir(dir)
 	}

@@ -52,7 +52,7 @@ type Manager struct {
 	agent   Agent
 
 	mu       sync.Mutex
-	nodes    map[string]*node     // nodes that were checked at least once
+	nodes    map[string]*node     // nodes that have been monitored at least once
 	reported map[types.UID]string // errors of annotations that were reported
 }
 
@@ -127,7 +127,7 @@ func (s *Manager) node(name string) *node {
 	return s.nodes[name]
 }
 
-// Usage returns the node's own usage. It reports false if the node was never checked.
+// Usage returns the node's own usage. It reports false if the node has never been monitored.
 func (s *Manager) Usage(name string) (usage.Node, bool) {
 	n := s.node(name)
 	if n == nil {
@@ -176,7 +176,6 @@ func (s *Manager) watchIfScripted(pod *corev1.Pod) {
 	}
 }
 
-// watchNode starts to monitor a node.
 func (s *Manager) watchNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +203,9 @@ func (s *Manager) watchNode(name string) {
 
 // Run monitors the nodes until ctx ends.
 func (s *Manager) Run(ctx context.Context, a Agent) error {
+	s.mu.Lock() // Report may be called already
 	s.agent = a
+	s.mu.Unlock()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {

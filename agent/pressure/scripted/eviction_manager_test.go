@@ -148,7 +148,7 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 	})
 }
 
-func TestNodeUsageIsCollected(t *testing.T) {
+func TestImageCollectionPreventsEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		annotations := map[string]string{usage.Annotation: "images=30Gi,95Gi@20s", usage.CapacityAnnotation: "nodefs=100Gi"}
 		api := cluster(t, annotations, pod("idle", ""))
@@ -162,7 +162,7 @@ func TestNodeUsageIsCollected(t *testing.T) {
 	})
 }
 
-func TestFullDiskRejectsPods(t *testing.T) {
+func TestFullDiskSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		annotations := map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
 		api := cluster(t, annotations, pod("full", "logs=900Mi"))

@@ -88,19 +88,19 @@ func (n *node) conditions() []corev1.NodeCondition {
 // observe returns the observation of the node while the pods in list run, and whether any usage
 // is scripted. n.mu must be held.
 func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observation, scripted bool) {
-	uses, pods, cached := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list)), map[types.UID]*pod{}
+	usages, pods, cached := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list)), map[types.UID]*pod{}
 	for i, object := range list {
 		p := n.podInfo(object)
 		cached[object.UID] = p
 		scripted = scripted || len(p.scripts) > 0
-		uses[i] = usage.PodUsageAt(now, p.runningContainers(object), p.terms)
-		pods[i] = nodepressure.Pod{Pod: p.model, EvictionSpec: p.terms, Stats: uses[i].Stats(), TerminatesBy: n.terminating[object.UID]}
+		usages[i] = usage.PodUsageAt(now, p.runningContainers(object), p.terms)
+		pods[i] = nodepressure.Pod{Pod: p.model, EvictionSpec: p.terms, Stats: usages[i].Stats(), TerminatesBy: n.terminating[object.UID]}
 		if d := object.DeletionTimestamp; d != nil && (pods[i].TerminatesBy.IsZero() || d.Time.Before(pods[i].TerminatesBy)) {
 			pods[i].TerminatesBy = d.Time
 		}
 	}
 	n.pods = cached
-	o = n.usage.Observe(now, uses)
+	o = n.usage.Observe(now, usages)
 	o.Pods = func() []nodepressure.Pod { return pods }
 	for f, s := range [nodepressure.NumFilesystems]nodepressure.Signal{nodepressure.ImageFs: nodepressure.ImageFsAvailable, nodepressure.RootFs: nodepressure.NodeFsAvailable} {
 		n.space[f] = nodepressure.FsSpace{Capacity: o.Signals[s].Capacity, Available: o.Signals[s].Available}
@@ -108,7 +108,7 @@ func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observ
 	return o, scripted
 }
 
-// podInfo returns the parsed form of a pod and refreshes it if the pod has changed. Invalid
+// podInfo returns the parsed form of a pod, from the cache if the pod has not changed. Invalid
 // scripts are ignored.
 func (n *node) podInfo(object *corev1.Pod) *pod {
 	if p := n.pods[object.UID]; p != nil && p.version == object.ResourceVersion {

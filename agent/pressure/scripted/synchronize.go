@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// synchronize reads, decides and acts once. It returns the time of the next check; zero
-// means on the next change.
+// synchronize observes the node, steps the machine and executes the effects once. It returns the time of the next
+// check; zero means on the next change.
 func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	list := s.agent.Pods(n.name)
 	n.mu.Lock()
@@ -39,9 +39,9 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	effects = append(effects, stepEffects...)
 	changed := n.reserve.Update(now) && (n.wasOutOfDisk || n.reserve.Condition().True)
 	n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
-	idle := !n.reserve.Condition().True && !n.machine.Reclaiming()
+	noPressure := !n.reserve.Condition().True && !n.machine.Reclaiming()
 	for _, c := range n.machine.Conditions() {
-		idle = idle && !c.True
+		noPressure = noPressure && !c.True
 	}
 	for _, e := range effects {
 		setTerminating(e)
@@ -59,7 +59,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	if changed {
 		s.agent.Report(n.name)
 	}
-	if !scripted && n.usage.NodeScript.Empty() && idle {
+	if !scripted && n.usage.NodeScript.Empty() && noPressure {
 		return time.Time{}
 	}
 	if next = now.Add(syncInterval); wake.After(now) && wake.Before(next) {
@@ -95,7 +95,7 @@ func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
 	pressure.RecordEviction(s.opts.Events, p, e)
 }
 
-// podTerminated is called when no process of an evicted pod is left.
+// podTerminated is called when no process of an evicted pod remains.
 func (n *node) podTerminated(uid types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

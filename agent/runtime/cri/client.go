@@ -22,7 +22,7 @@ import (
 const (
 	// requestTimeout bounds a call: the kubelet's default of --runtime-request-timeout.
 	requestTimeout = 2 * time.Minute
-	// sandboxTimeout is longer because the call sets up the network.
+	// sandboxTimeout bounds a call that sets up or tears down the network of a sandbox.
 	sandboxTimeout = 4 * time.Minute
 	maxMessage     = 64 << 20 // bytes
 	// socketPollInterval is how often Dial checks for the socket file.
@@ -37,7 +37,7 @@ type Client struct {
 	runtime cri.RuntimeServiceClient
 	images  cri.ImageServiceClient
 	socket  string
-	closed  context.Context
+	closed  context.Context // ends with Close
 	close   context.CancelFunc
 
 	mu   sync.Mutex
@@ -73,7 +73,6 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	return c, nil
 }
 
-// socketPath returns the path of a unix endpoint.
 func socketPath(endpoint string) (string, error) {
 	path := strings.TrimPrefix(endpoint, "unix://")
 	if !strings.HasPrefix(path, "/") {
@@ -99,7 +98,7 @@ func waitForFile(ctx context.Context, path string) error {
 // Socket returns the path of the socket.
 func (c *Client) Socket() string { return c.socket }
 
-// Close closes the connection. Running calls fail.
+// Close closes the connection. Calls in progress fail.
 func (c *Client) Close() error {
 	c.close()
 	return c.conn.Close()
@@ -156,6 +155,7 @@ func retry[T any](ctx context.Context, c *Client, call func(context.Context) (T,
 // still initializing.
 func notDelivered(err error) bool {
 	return strings.Contains(err.Error(), "server is not initialized yet") ||
+		// "Error while dialing" or "error while dialing".
 		status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "rror while dialing")
 }
 

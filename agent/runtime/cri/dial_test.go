@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
+// TestDialErrorNamesEndpoint checks that errors of Dial have the endpoint and the cause.
 func TestDialErrorNamesEndpoint(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
@@ -72,6 +73,7 @@ func (s *stub) GetContainerEvents(_ *criapi.GetEventsRequest, stream grpc.Server
 	return nil
 }
 
+// serveStub serves s on a socket until the test ends, and returns a client of it.
 func serveStub(t *testing.T, s *stub) *cri.Client {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "bc")
@@ -114,7 +116,9 @@ func TestCloseStopsRetries(t *testing.T) {
 	}
 }
 
-func TestEventsReportsExitsOnly(t *testing.T) {
+// TestCRIEvents checks that Events reports exits only if the runtime is not containerd, and fails with
+// Unimplemented if that runtime has no events.
+func TestCRIEvents(t *testing.T) {
 	c := serveStub(t, &stub{})
 	if err := c.Events(context.Background(), nil); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a runtime without events: %v, want Unimplemented", err)

@@ -4,7 +4,7 @@
 //
 //   - Dial waits for the socket file, because gRPC backs off for a second if there is none.
 //   - Calls time out like the kubelet's (--runtime-request-timeout). Read-only calls are retried
-//     while the runtime is unavailable, so that its restart is not noticed. Other calls are
+//     while the runtime is unavailable, so that they succeed across its restart. Other calls are
 //     retried only if the runtime certainly did not receive them. Otherwise they fail with code
 //     Unavailable, and the caller must check their effect.
 //   - Events reads containerd's own event service if the runtime is containerd, because

@@ -122,7 +122,7 @@ func parseContainerdEvent(topic string, value []byte) (runtime.ContainerEvent, b
 	return runtime.ContainerEvent{}, false
 }
 
-// criEvents reads CRI's container events.
+// criEvents emits the exits of containers from a CRI event stream, until the stream or ctx ends.
 func (c *Client) criEvents(ctx context.Context, emit func(runtime.ContainerEvent)) error {
 	stream, err := c.runtime.GetContainerEvents(ctx, &cri.GetEventsRequest{})
 	if err != nil {

@@ -32,15 +32,8 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 		return nil, err
 	}
 	var out []Layer
-	chain := ""
-	for i, diff := range diffs {
-		// The chain ID of the OCI image specification.
-		if i == 0 {
-			chain = diff
-		} else {
-			chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+diff)))
-		}
-		layer, err := c.layerUsage(ctx, snapshotter, chain)
+	for i := range diffs {
+		layer, err := c.layerUsage(ctx, snapshotter, chainID(diffs[:i+1]))
 		if status.Code(err) == codes.NotFound {
 			break
 		}
@@ -50,6 +43,15 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 		out = append(out, layer)
 	}
 	return out, nil
+}
+
+// chainID returns the chain ID of layers as the OCI image specification defines it.
+func chainID(diffs []string) string {
+	chain := diffs[0]
+	for _, diff := range diffs[1:] {
+		chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+diff)))
+	}
+	return chain
 }
 
 // WritableLayer measures the writable layer of a container or sandbox.

@@ -91,7 +91,7 @@ func TestExecInHostileContainer(t *testing.T) {
 	}
 }
 
-// helpers returns the processes that start or run a command in a container.
+// helpers returns the files /proc/PID/cmdline of the processes that start or run a command in a container.
 func (h *harness) helpers(id string) (out []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -102,7 +102,6 @@ func (h *harness) helpers(id string) (out []string) {
 	return out
 }
 
-// sleepProcesses returns the processes of a cgroup that run sleep.
 func (h *harness) sleepProcesses(group string) (out []string) {
 	pids, err := h.host().Procs(group)
 	if err != nil {
@@ -141,7 +140,7 @@ func TestStartInHostilePod(t *testing.T) {
 	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
-	if remaining := h.leftovers(); len(remaining) != 0 {
+	if remaining := h.remainingResources(); len(remaining) != 0 {
 		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }

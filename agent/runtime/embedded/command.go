@@ -40,7 +40,7 @@ const exitDelay = 100 * time.Millisecond
 // late.
 const certainExitDelay = 10 * time.Second
 
-// maxStartReport is the maximum size of a report in bytes.
+// maxStartReport is the maximum size in bytes of a report about a start.
 const maxStartReport = 64 << 10
 
 // startCommand starts a command in a container. If ctx or the runtime's limit for starts ends
@@ -177,8 +177,8 @@ func (c *command) waitOrKill(ctx context.Context) error {
 	}
 }
 
-// abortTimeout bounds the wait for a killed helper. It is longer only if the kernel hangs, for
-// example in a file system that does not respond; then the helper exits later.
+// abortTimeout bounds the wait for a killed helper. The helper exits later only if the kernel hangs,
+// for example in a file system that does not respond.
 const abortTimeout = 2 * time.Second
 
 // reapTimeout bounds the wait until the helper has reaped a killed command.
@@ -197,7 +197,7 @@ func (c *command) abort() {
 	c.helper.wait(abortTimeout)
 }
 
-// exitCode returns the exit code of an exited command.
+// exitCode returns the exit code of the helper: that of the command, unless a signal killed the helper.
 func (c *command) exitCode() int32 {
 	state := c.helper.state
 	if state.Signaled() {
@@ -206,7 +206,7 @@ func (c *command) exitCode() int32 {
 	return int32(state.ExitStatus())
 }
 
-// release releases the resources of the command. A helper that does not exit yet is reaped later.
+// release releases the resources of the command. A helper that has not exited is reaped later.
 func (c *command) release() {
 	_ = c.report.Close()
 	c.helper.release()

@@ -89,7 +89,7 @@ func TestCommandBeforeExec(t *testing.T) {
 		}
 		return
 	}
-	t.Error("no command was stopped before it was executed")
+	t.Error("none of 50 commands was stopped before it was executed, want at least one")
 }
 
 // stoppedCommand returns the /proc directory of a stopped process of a command in a container, or "".
@@ -130,9 +130,9 @@ func readText(file string) string {
 	return string(text)
 }
 
-// TestTimedOutCommandLeavesNothing checks that all processes of a command are killed when it times
+// TestTimeoutKillsDescendants checks that all processes of a command are killed when it times
 // out, including those in other sessions.
-func TestTimedOutCommandLeavesNothing(t *testing.T) {
+func TestTimeoutKillsDescendants(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("timeout", nil)
 	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
@@ -160,9 +160,9 @@ func TestCommandEndsWithAgent(t *testing.T) {
 	}
 }
 
-// TestCommandOfExitedContainer checks that a command fails if its container exits meanwhile, and
-// that its exit is not delayed by the command.
-func TestCommandOfExitedContainer(t *testing.T) {
+// TestCommandOfStoppedContainer checks that a command is killed or fails with FailedPrecondition when
+// its container is stopped, and that the command does not prevent the stop.
+func TestCommandOfStoppedContainer(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("exited", nil)
 	for range 5 {

@@ -162,7 +162,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	if err := report.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
-	text := make([]byte, 64<<10)
+	text := make([]byte, maxStartReport)
 	n, err := report.Read(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%s timed out after %v", c.describeHungStart(), limit)
@@ -197,7 +197,8 @@ func (c *container) describeHungStart() string {
 	return fmt.Sprintf("mounting %s at %s (the file system does not respond)", m.Describe(), m.Target)
 }
 
-// shimOutput returns the first line that the shim has printed. It prints only internal errors.
+// shimOutput returns ": " and the first line that the shim has printed, or "" if there is none. The
+// shim prints only internal errors.
 func (c *container) shimOutput() string {
 	text, _ := os.ReadFile(filepath.Join(c.dir, "shim.log"))
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -207,7 +208,8 @@ func (c *container) shimOutput() string {
 	return line
 }
 
-// recordInitProcess opens the container's init process, which the shim has recorded.
+// recordInitProcess opens the init process that the shim has recorded. It sets the start time and
+// user of the container.
 func (c *container) recordInitProcess() error {
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil {
@@ -237,7 +239,7 @@ func (r *Runtime) monitor(c *container) {
 	r.recordExit(c, exit)
 }
 
-// recordExit records how the container exited and publishes an event.
+// recordExit kills remaining processes of the container, records how it exited and publishes an event.
 func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	// With a shared PID namespace, processes of the container may remain.
 	if err := r.host.Kill(c.record.Group); err != nil {

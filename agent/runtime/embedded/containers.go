@@ -52,7 +52,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 		ref = image.RepoDigests[0]
 	}
 	c := newContainer(dir, containerRecord{ID: id, Sandbox: sandbox, Created: time.Now(), ImageID: image.ID, ImageRef: ref,
-		Group: path.Join(path.Dir(s.record.Group), id), Log: logPath(config, s.record.Config), StopSignal: image.Config.StopSignal, Config: config})
+		ImageName: imageName(image, config.GetImage()), Group: path.Join(path.Dir(s.record.Group), id), Log: logPath(config, s.record.Config), StopSignal: image.Config.StopSignal, Config: config})
 	if signal := config.GetStopSignal(); signal != 0 {
 		c.record.StopSignal = signal.String()
 	}
@@ -72,7 +72,6 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	return id, nil
 }
 
-// createCgroup creates the container's cgroup with its limits.
 func (r *Runtime) createCgroup(c *container) error {
 	res := c.record.Config.GetLinux().GetResources()
 	if err := r.host.Create(c.record.Group, cgroupLimits(res)); err != nil {
@@ -139,7 +138,7 @@ func (r *Runtime) StopContainer(ctx context.Context, id string, grace time.Durat
 	return r.kill(ctx, c)
 }
 
-// kill kills a container and waits until it has exited.
+// kill kills a container if it is running, and waits until it has exited.
 func (r *Runtime) kill(ctx context.Context, c *container) error {
 	if c.state() != cri.ContainerState_CONTAINER_RUNNING {
 		return nil
@@ -181,9 +180,12 @@ func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
 	return r.removeContainer(c)
 }
 
-// removeContainer removes a container that does not run.
+// removeContainer kills the processes of a container and removes everything of it.
 func (r *Runtime) removeContainer(c *container) error {
 	if err := r.removeCgroup(c.record.Group); err != nil {
+		return err
+	}
+	if err := r.releaseImageMounts(c); err != nil {
 		return err
 	}
 	if err := r.removeFiles(c.dir, c.record.ID); err != nil {

@@ -9,8 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/cgroup"
 )
 
 // TestPodAddresses checks that two pods can listen on port 80 of their own addresses, reachable
@@ -114,7 +112,7 @@ func TestMounts(t *testing.T) {
 		t.Errorf("a missing volume: %v, want a directory", err)
 	}
 	if escaped, _ := os.ReadDir(escape); len(escaped) != 0 {
-		t.Errorf("a mount escaped from the container: %v", escaped)
+		t.Errorf("the directory outside of the volume contains %v, want it empty", escaped)
 	}
 }
 
@@ -143,17 +141,13 @@ func TestLimits(t *testing.T) {
 	if s := h.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" || h.output(sandboxConfig, c) != "500\n" {
 		t.Errorf("exited with %d %s, output %q, want 137 Error, 500", s.ExitCode, s.Reason, h.output(sandboxConfig, c))
 	}
-	host, err := cgroup.Detect()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if groups, err := host.Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
+	if groups, err := h.host().Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
 		t.Errorf("cgroups below the pod's: %v, %v, want none", groups, err)
 	}
-	if remaining := h.leftovers(); len(remaining) != 0 {
+	if remaining := h.remainingResources(); len(remaining) != 0 {
 		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
@@ -173,7 +167,7 @@ cat /sys/fs/cgroup/memory*/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/de
 		ReadonlyRootfs: true}
 	got, _ = h.outputAndCode(sb, sandboxConfig, c)
 	if want := "CapEff:\t0000000000200000\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "read-only\n") || !strings.Contains(got, "out\n") {
-		t.Errorf("output %q, want only SYS_ADMIN and a read-only root", got)
+		t.Errorf("output %q, want only SYS_ADMIN, a read-only root and a writable /dev/stdout", got)
 	}
 	c = shell("c", `id; grep CapEff /proc/self/status; echo $HOME; echo out > /dev/stdout`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +39,7 @@ func (s *sandbox) dialTo(address unix.Sockaddr, limit time.Duration) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
+	f := os.NewFile(uintptr(fd), "socket")
 	defer f.Close()
 	if err := connect(f, address, limit); err != nil {
 		return nil, err

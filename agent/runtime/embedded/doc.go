@@ -19,12 +19,12 @@
 // seccomp profiles.
 //
 // The runtime treats containers as hostile. The agent never joins a namespace that has processes of
-// a pod, and never waits without a limit for a process in one. The code that does is small and can
-// be killed from outside:
+// a pod, and never waits without a limit for a process in one. The code that joins such a namespace
+// is small and can be killed from outside:
 //
 //	exec, exec probes, hooks     berth-exec, outside of the container's PID namespace (package containerinit)
-//	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit. So do ephemeral containers
-//	                             with a target, unless a process there has SYS_PTRACE
+//	start in a shared PID ns     berth-shim, outside of the namespace; Options.StartLimit. The same holds for
+//	                             ephemeral containers with a target, unless a process there has SYS_PTRACE
 //	port-forward                 a thread of the agent, which creates a socket in the network namespace
 //	                             and leaves it again; it does not fork, and connects with a deadline
 //	start of a sandbox           a fork of the agent, alone in new namespaces; Options.StartLimit
@@ -37,8 +37,8 @@
 //     container is killed, with exit code 137 and reason ContainerStatusUnknown.
 //   - A removed container or sandbox leaves no process, mount, network device, cgroup, address or
 //     file.
-//   - Whenever an agent is killed, New of the next agent adopts or removes everything that it
-//     left.
+//   - Whenever an agent is killed, New of the next agent adopts or removes everything that
+//     remains of it.
 //
 // Differences from containerd: no_new_privs and the default seccomp filter are always enabled,
 // and device files in images do not work (nodev).

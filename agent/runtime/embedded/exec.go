@@ -11,7 +11,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// maxExecOutput is the maximum output per stream of ExecSync: containerd's limit.
+// maxExecOutput is the maximum output of ExecSync in bytes per stream: containerd's limit.
 const maxExecOutput = 16 << 20
 
 // outputDrainTimeout is how long output is read after the command has exited, because its
@@ -32,6 +32,7 @@ func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, tim
 // limitedBuffer keeps the first maxExecOutput bytes.
 type limitedBuffer struct{ bytes.Buffer }
 
+// Write implements io.Writer.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), maxExecOutput-b.Len())])
 	return len(p), nil

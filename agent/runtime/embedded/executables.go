@@ -12,7 +12,7 @@ import (
 
 // executables are the programs that the runtime executes: this program and the pause program.
 type executables struct {
-	fd, pause int
+	fd, pause int // file descriptors; -1 if not open
 }
 
 // openExecutables opens both programs. It opens this program through a read-only mount, because a

@@ -58,7 +58,7 @@ func (s *sandbox) shmDir() string {
 	return filepath.Join(s.dir, "shm")
 }
 
-// unmountShm is idempotent.
+// unmountShm unmounts the pod's own /dev/shm. It is idempotent.
 func (s *sandbox) unmountShm() error {
 	if s.hostIPC() {
 		return nil

@@ -23,6 +23,7 @@ type harness struct {
 	t *testing.T
 }
 
+// newHarness starts a runtime and loads the image of the test program.
 func newHarness(t *testing.T, withNetwork bool) *harness {
 	t.Helper()
 	t.Parallel() // mostly waiting
@@ -31,7 +32,8 @@ func newHarness(t *testing.T, withNetwork bool) *harness {
 	return &harness{r, t}
 }
 
-// createSandbox creates a sandbox with logs in r.Dir/log/NAME.
+// createSandbox creates a sandbox with logs in h.Dir/log/NAME. It returns the ID and configuration.
+// change, if not nil, changes the configuration first.
 func (h *harness) createSandbox(name string, change func(*cri.PodSandboxConfig)) (string, *cri.PodSandboxConfig) {
 	h.t.Helper()
 	logs := filepath.Join(h.Dir, "log", name)
@@ -67,6 +69,7 @@ func shell(name, script string) *cri.ContainerConfig {
 	return c
 }
 
+// create creates a container and returns its ID.
 func (h *harness) create(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
 	h.t.Helper()
 	id, err := h.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
@@ -76,6 +79,7 @@ func (h *harness) create(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.
 	return id
 }
 
+// run creates and starts a container and returns its ID.
 func (h *harness) run(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
 	h.t.Helper()
 	id := h.create(sb, sandboxConfig, c)
@@ -93,7 +97,7 @@ func (h *harness) outputAndCode(sb string, sandboxConfig *cri.PodSandboxConfig, 
 	return h.output(sandboxConfig, c), s.ExitCode
 }
 
-// output returns the output of a container.
+// output returns a container's log without timestamps.
 func (h *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, c.LogPath))
@@ -108,12 +112,12 @@ func (h *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerCo
 	return b.String()
 }
 
-// waitUntil waits until ok returns true.
+// waitUntil waits at most 30 s for ok to return true.
 func (h *harness) waitUntil(condition string, ok func() bool) {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("timed out waiting until %s", condition)
+			h.t.Fatalf("timed out after 30 s: %s", condition)
 		}
 	}
 }
@@ -137,8 +141,8 @@ func (h *harness) exec(id string, command ...string) string {
 	return fmt.Sprintf("%s%s", got.Stdout, got.Stderr)
 }
 
-// leftovers returns mounts and processes whose name contains the runtime's directory.
-func (h *harness) leftovers() (out []string) {
+// remainingResources returns the mounts and command lines that contain the runtime's directory.
+func (h *harness) remainingResources() (out []string) {
 	h.t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -33,7 +33,7 @@ func TestHostPort(t *testing.T) {
 		_ = response.Body.Close()
 		return true
 	}
-	h.waitUntil("the pod responds at the host's port", responds)
+	h.waitUntil("the pod responds at the host port", responds)
 	h.Restart(t)
 	h.waitUntil("the pod still responds after the restart", responds)
 	if err := h.Service.StopPodSandbox(context.Background(), sb); err != nil {

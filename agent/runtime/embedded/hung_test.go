@@ -50,7 +50,7 @@ func TestHungVolume(t *testing.T) {
 		t.Errorf("StartContainer: %v, want %q", err, want)
 	}
 	if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
-		t.Errorf("status %v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
+		t.Errorf("status %v %d %s %q, want it exited with 128, StartError and a message with %q", s.State, s.ExitCode, s.Reason, s.Message, want)
 	}
 	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)

@@ -63,7 +63,7 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerS
 		return nil, notFound("container", id)
 	}
 	config, state := c.record.Config, c.state()
-	s := &cri.ContainerStatus{Id: id, Metadata: config.GetMetadata(), State: state, CreatedAt: c.record.Created.UnixNano(), Image: config.GetImage(),
+	s := &cri.ContainerStatus{Id: id, Metadata: config.GetMetadata(), State: state, CreatedAt: c.record.Created.UnixNano(), Image: c.record.image(),
 		ImageRef: c.record.ImageRef, ImageId: c.record.ImageID, Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
 		LogPath: c.record.Log}
 	c.mu.Lock()

@@ -23,6 +23,6 @@ func TestRemoveNetworkIfUnused(t *testing.T) {
 	}
 	h.Restart(t)
 	if h.createSandbox("next", nil); !exists() {
-		t.Error("no bridge for the next agent's pods")
+		t.Error("the bridge does not exist after the next runtime created a pod, want it to exist")
 	}
 }

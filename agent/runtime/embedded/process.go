@@ -24,12 +24,13 @@ type process struct {
 	pid       int
 	child     bool // a child of this process, which must be reaped
 	file      *os.File
-	exited    chan struct{}
-	state     syscall.WaitStatus
+	exited    chan struct{}      // closed when the process has exited
+	state     syscall.WaitStatus // of a child that has exited
 	closeOnce sync.Once
 }
 
-// watchProcess takes ownership of a pidfd, which must have PIDFD_NONBLOCK or belong to a child.
+// watchProcess returns a process whose channel exited is closed when the process exits. It takes
+// ownership of the pidfd fd, which must have PIDFD_NONBLOCK or belong to a child.
 func watchProcess(pid, fd int, child bool) (*process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
@@ -57,6 +58,7 @@ func watchProcess(pid, fd int, child bool) (*process, error) {
 	return p, nil
 }
 
+// readable reports whether a file has input, or the process of a pidfd has exited.
 func readable(fd int) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
@@ -104,7 +106,6 @@ func (p *process) wait(limit time.Duration) bool {
 	}
 }
 
-// kill sends a signal.
 func (p *process) kill(signal syscall.Signal) {
 	_ = p.withFD(func(fd int) error { return unix.PidfdSendSignal(fd, signal, nil, 0) })
 }
@@ -210,6 +211,7 @@ type StartError struct {
 	Code    int // exit code as in shells
 }
 
+// Error implements error.
 func (e *StartError) Error() string { return e.Message }
 
 // parseStartError parses an error report of package containerinit.

@@ -34,7 +34,7 @@ type sandboxRecord struct {
 	// Group is the cgroup.
 	Group   string
 	Address string `json:",omitempty"`
-	// Process, Start and Boot identify the process that holds the namespaces; 0 before its start.
+	// Process, Start and Boot identify the process that holds the namespaces; zero before its start.
 	Process int    `json:",omitempty"`
 	Start   string `json:",omitempty"`
 	Boot    string `json:",omitempty"`
@@ -51,6 +51,7 @@ type containerRecord struct {
 	Raw         json.RawMessage // Config as JSON
 	ImageID     string
 	ImageRef    string // imageRef in CRI's ContainerStatus
+	ImageName   string `json:",omitempty"` // image in CRI's ContainerStatus
 	Group       string
 	Log         string `json:",omitempty"`
 	StopSignal  string `json:",omitempty"`
@@ -65,7 +66,7 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// save writes a record atomically.
+// save writes a record atomically. It first sets raw, a field of the record, to config as JSON.
 func save(dir, name string, record any, raw *json.RawMessage, config proto.Message) (err error) {
 	if *raw, err = protojson.Marshal(config); err != nil {
 		return err
@@ -101,6 +102,7 @@ func loadContainer(dir string) (c containerRecord, err error) {
 	return c, err
 }
 
+// load reads a record and its config. If the file is empty, the error is os.ErrNotExist.
 func load(dir, name string, record any, raw *json.RawMessage, config proto.Message) error {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err == nil && len(bytes.Trim(text, "\x00")) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// CheckRequirements returns what this machine lacks to run containers, or nil. Each joined error
-// is one line.
+// CheckRequirements returns an error that names what this machine lacks to run containers. Each
+// joined error is one line.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
 		return errors.New("not root: containers require namespaces, mounts and cgroups")
@@ -58,7 +58,6 @@ func CheckRequirements() error {
 	return errors.Join(errs...)
 }
 
-// hasCapability reports whether this process has a capability.
 func hasCapability(bit int) bool {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -43,7 +43,6 @@ func checkUpdateSupported(res *cri.LinuxContainerResources) error {
 	return nil
 }
 
-// setLimits writes the limits of a container to its cgroup.
 func (r *Runtime) setLimits(group string, res *cri.LinuxContainerResources) error {
 	if err := r.host.SetLimits(group, cgroupLimits(res)); err != nil {
 		return err
@@ -51,7 +50,7 @@ func (r *Runtime) setLimits(group string, res *cri.LinuxContainerResources) erro
 	return r.setUnified(group, res.GetUnified())
 }
 
-// cgroupLimits converts CRI's resources.
+// cgroupLimits converts the limits of a container. Values of 0 stay 0.
 func cgroupLimits(res *cri.LinuxContainerResources) cgroup.Limits {
 	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
 	const period = 100_000 // microseconds; the period of cgroup.Limits

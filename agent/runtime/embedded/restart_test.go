@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
@@ -71,13 +70,11 @@ func TestContainersSurviveRestart(t *testing.T) {
 	}
 }
 
-// TestKilledShims checks that a container whose shim is killed is killed and reported, with and
-// without a running agent.
+// TestKilledShims checks that a container whose shim is killed is killed too and gets an exit status,
+// with and without a running agent.
 func TestKilledShims(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("shims", nil)
-	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
-	go func() { _ = h.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
 	for _, agentStopped := range []bool{false, true} {
 		c := shell("c", "exec sleep 1000")
 		if agentStopped {
@@ -132,7 +129,7 @@ func TestKilledSandbox(t *testing.T) {
 	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if remaining := h.leftovers(); len(remaining) != 0 {
+	if remaining := h.remainingResources(); len(remaining) != 0 {
 		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
@@ -170,7 +167,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	}
 	for dir, want := range map[string]int{"containers": 1, "sandboxes": 1, "network": 1} {
 		if entries, err := os.ReadDir(filepath.Join(h.Options.Dir, dir)); err != nil || len(entries) != want {
-			t.Errorf("%s has %v, %v, want %d", dir, entries, err, want)
+			t.Errorf("directory %s has %v, %v, want %d entries", dir, entries, err, want)
 		}
 	}
 	if users, err := h.Options.Images.Users(); err != nil || len(users) != 1 {
@@ -200,7 +197,7 @@ func TestImageUseIsReleased(t *testing.T) {
 	}
 	for name, id := range ids {
 		if _, err := os.Stat(filepath.Join(h.Options.Dir, "containers", id)); err != nil {
-			t.Errorf("container %s was removed before its image reference: %v", name, err)
+			t.Errorf("container %s was removed before its image reference (%v), want it kept", name, err)
 		}
 	}
 	if err := errors.Join(os.Remove(uses), os.Rename(backup, uses)); err != nil {
@@ -218,7 +215,8 @@ func TestImageUseIsReleased(t *testing.T) {
 // TestDirectoryLock checks that two runtimes cannot use the same directory.
 func TestDirectoryLock(t *testing.T) {
 	h := newHarness(t, false)
-	if _, err := h.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("second runtime: %v, want an error", err)
+	const want = "in use by another process"
+	if _, err := h.reopen(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("second runtime: %v, want an error with %q", err, want)
 	}
 }

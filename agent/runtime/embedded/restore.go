@@ -63,6 +63,7 @@ func (s *sandbox) isComplete() bool {
 	return s.record.Process > 0 && (s.hostNetwork() || s.record.Address != "")
 }
 
+// restoreContainer adopts a container, or removes it if its creation was incomplete.
 func (r *Runtime) restoreContainer(dir, id string) error {
 	record, err := loadContainer(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -105,7 +106,7 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	return nil
 }
 
-// notStarted reports that the container had no shim, or one that exited before the agent claimed
+// notStarted reports whether the container had no shim, or one that exited before the agent claimed
 // it. Such a shim removes its lock.
 func (c *container) notStarted() bool {
 	for _, file := range []string{shim.LockFile, shim.ExitFile} {

@@ -45,7 +45,7 @@ type Runtime struct {
 
 var _ runtime.Service = (*Runtime)(nil)
 
-// New opens the directory. It adopts running containers and removes incomplete objects of a
+// New returns a runtime that uses o.Dir. It adopts running containers and removes incomplete objects of a
 // killed agent.
 func New(_ context.Context, o Options) (*Runtime, error) {
 	if err := errors.Join(o.Validate(), CheckRequirements()); err != nil {
@@ -59,6 +59,7 @@ func New(_ context.Context, o Options) (*Runtime, error) {
 	return r, nil
 }
 
+// open opens the directory, the network and the stream server, starts the zygote, and adopts existing pods.
 func (r *Runtime) open() (err error) {
 	o := r.opts
 	if r.host, err = cgroup.Detect(); err != nil {

@@ -42,7 +42,7 @@ func (s *sandbox) sharesPIDNamespace() bool {
 	return s.namespaces().GetPid() == cri.NamespaceMode_POD
 }
 
-// hostPorts returns the host ports that are mapped to the sandbox.
+// hostPorts returns the host ports of the sandbox's configuration.
 func (s *sandbox) hostPorts() (out []network.Port, err error) {
 	for _, p := range s.record.Config.GetPortMappings() {
 		if p.GetHostPort() <= 0 {
@@ -98,7 +98,7 @@ func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) err
 		return err
 	}
 	defer report.Close()
-	waitEnd, confirmEnd, err := os.Pipe() // the process exits if the agent does before it is recorded
+	waitEnd, confirmEnd, err := os.Pipe() // the process exits if the agent exits before it has recorded the process
 	if err != nil {
 		return errors.Join(err, childEnd.Close())
 	}
@@ -140,7 +140,6 @@ func readReport(report io.Reader) error {
 	return parseStartError(string(text))
 }
 
-// cgroupProcsFiles returns the cgroup.procs files of a cgroup.
 func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
 	for _, dir := range host.JoinDirs(group) {
 		files = append(files, filepath.Join(dir, "cgroup.procs"))
@@ -148,8 +147,8 @@ func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
 	return files
 }
 
-// stop kills the process that holds the namespaces, releases the address and /dev/shm, and
-// records that. It is idempotent.
+// stop records that the sandbox is down, kills the process that holds the namespaces, and releases
+// the address and /dev/shm. It is idempotent.
 func (s *sandbox) stop(r *Runtime) error {
 	s.mu.Lock()
 	p := s.process
@@ -165,7 +164,7 @@ func (s *sandbox) stop(r *Runtime) error {
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
 			unmapErr = r.network.UnmapPorts(s.record.ID)
 		}
-		// Keep an address to which ports are still mapped, or the next pod with it would get the traffic.
+		// Keep an address to which ports are still mapped: the next pod with it would receive their traffic.
 		if errs = append(errs, unmapErr); unmapErr == nil {
 			errs = append(errs, r.network.Detach(s.record.ID))
 		}

@@ -60,7 +60,6 @@ func sumMemory(containers []*cri.ContainerStats) *cri.MemoryUsage {
 	return sum
 }
 
-// countProcesses counts the processes of a sandbox's containers.
 func (r *Runtime) countProcesses(sandbox string) *cri.ProcessUsage {
 	count := 0
 	for _, c := range r.containersInSandbox(sandbox) {

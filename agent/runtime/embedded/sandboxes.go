@@ -41,6 +41,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig,
 	return id, nil
 }
 
+// createSandbox starts a sandbox and its network. After an error the caller removes the sandbox.
 func (r *Runtime) createSandbox(s *sandbox) error {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (r *Runtime) findSandbox(id string) *sandbox {
 	return r.sandboxes[id]
 }
 
-// containersInSandbox returns the containers of a sandbox.
+// containersInSandbox returns the containers of a sandbox, including those that have exited.
 func (r *Runtime) containersInSandbox(id string) (list []*container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

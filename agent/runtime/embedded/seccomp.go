@@ -10,7 +10,7 @@ import (
 // machine, access the kernel or create namespaces. All other calls are allowed, because an allow
 // list would break programs with each new kernel.
 var deniedCalls = []struct {
-	unless string // names of capabilities
+	unless string // names of capabilities, each of which allows the calls; "" means none
 	calls  []uint32
 }{
 	{"", append([]uint32{unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY, unix.SYS_USERFAULTFD, unix.SYS_NFSSERVCTL,
@@ -37,6 +37,7 @@ const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWU
 // seccompProgram is an array of struct sock_filter.
 type seccompProgram []byte
 
+// emit appends an instruction.
 func (p *seccompProgram) emit(code uint16, jt, jf uint8, k uint32) {
 	b := binary.NativeEndian.AppendUint16(*p, code)
 	*p = binary.NativeEndian.AppendUint32(append(b, jt, jf), k)
@@ -56,7 +57,7 @@ const (
 	offsetNumber, offsetArch, offsetFirstArgument = 0, 4, 16
 )
 
-// seccompFilter returns the seccomp program for a container with these capabilities.
+// seccompFilter returns the filter of a process with these capabilities, as an array of struct sock_filter.
 func seccompFilter(capabilities uint64) []byte {
 	var p seccompProgram
 	p.emit(opLoad, 0, 0, offsetArch)

@@ -42,7 +42,7 @@ func TestShimMemory(t *testing.T) {
 	}
 	const limit = 5 << 10
 	if kib > limit && !testkit.Race {
-		t.Errorf("memory %d KiB, want at most %d", kib, limit)
+		t.Errorf("memory %d KiB, want at most %d KiB", kib, limit)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error 
 		}
 	}
 	spec.Root, spec.Joins = root, cgroupProcsFiles(r.host, c.record.Group)
-	if spec.Mounts, err = c.mounts(r.host, sb); err != nil {
+	if spec.Mounts, err = c.mounts(r, sb); err != nil {
 		return err
 	}
 	security := config.GetLinux().GetSecurityContext()
@@ -119,9 +119,9 @@ func uint32Ptr(v *cri.Int64Value) *uint32 {
 	return &n
 }
 
-// mounts returns all mounts of a container: the standard ones, then volumes, shortest paths
-// first.
-func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Mount, error) {
+// mounts returns all mounts of a container: the standard ones, the volumes ordered by the depth of
+// their paths, then the devices.
+func (c *container) mounts(r *Runtime, sb *sandbox) ([]containerinit.Mount, error) {
 	const defaultFlags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
 	list := []containerinit.Mount{
 		{Type: "proc", Target: "/proc", Flags: defaultFlags},
@@ -136,7 +136,7 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		list = append(list, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSetuid | containerinit.NoPrograms})
 	}
-	list = append(list, cgroupMounts(host, c.record.Group)...)
+	list = append(list, cgroupMounts(r.host, c.record.Group)...)
 	config := c.record.Config
 	// The writable layer's size does not include these files, so they are read-only. The agent mounts
 	// other files there and measures them.
@@ -160,6 +160,12 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 			Deep: v.GetRecursiveReadOnly(), Slave: v.GetPropagation() == cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER}
 		if v.GetReadonly() {
 			m.Flags |= containerinit.ReadOnly
+		}
+		if v.GetImage().GetImage() != "" {
+			var err error
+			if m, err = c.imageMount(r, v); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, m)
 	}

@@ -1,8 +1,10 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 // every inode.
 const layerSizeTTL = 10 * time.Second
 
-// layerSizeCache caches the sizes of writable layers.
+// layerSizeCache has the sizes of writable layers by container ID.
 type layerSizeCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedLayerSize
@@ -29,9 +31,10 @@ type cachedLayerSize struct {
 	size layerSize
 }
 
+// layerSize is the size of a writable layer.
 type layerSize struct {
 	bytes, inodes int64
-	at            time.Time
+	at            time.Time // of the measurement
 }
 
 // ListContainerStats lists statistics of running containers that match filter; nil matches all.
@@ -48,7 +51,9 @@ func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 			out = append(out, s)
 		}
 	}
-	sortNewestFirst(out, func(s *cri.ContainerStats) (int64, string) { return 0, s.GetAttributes().GetId() })
+	slices.SortFunc(out, func(a, b *cri.ContainerStats) int {
+		return cmp.Compare(a.GetAttributes().GetId(), b.GetAttributes().GetId())
+	})
 	return out, nil
 }
 
@@ -115,7 +120,6 @@ func (r *Runtime) dropLayerSize(id string) {
 	delete(r.layers.entries, id)
 }
 
-// measureLayer measures a directory.
 func measureLayer(dir string) layerSize {
 	usage, _ := diskusage.Measure(dir) // unreadable files are not counted
 	return layerSize{bytes: usage.Bytes, inodes: usage.Inodes, at: time.Now()}

@@ -44,6 +44,7 @@ func (h *harness) stream(location string, in io.Reader, tty bool) (out, errOut s
 	return stdout.String(), stderr.String(), err
 }
 
+// TestExecStreams checks the streams and exit codes of commands, with and without a terminal.
 func TestExecStreams(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("exec", nil)
@@ -136,6 +137,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// TestPortForward checks that a stream reaches a port on the pod's loopback address.
 func TestPortForward(t *testing.T) {
 	h := newHarness(t, true)
 	sb, sandboxConfig := h.createSandbox("ports", nil)
@@ -177,7 +179,7 @@ func TestPortForward(t *testing.T) {
 	text, _ := io.ReadAll(response.Body)
 	response.Body.Close()
 	if !strings.Contains(string(text), "ports") {
-		t.Errorf("response %q, want the host name", text)
+		t.Errorf("response %q, want the host name ports", text)
 	}
 	close(stop)
 	t.Log(<-done)

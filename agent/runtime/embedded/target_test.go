@@ -8,7 +8,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// withTarget makes a container join the PID namespace of another one, with these added capabilities.
+// withTarget makes a container join the PID namespace of another one, and adds capabilities to it.
 func withTarget(c *cri.ContainerConfig, id string, capabilities ...string) *cri.ContainerConfig {
 	s := c.Linux.SecurityContext
 	s.NamespaceOptions = &cri.NamespaceOption{Pid: cri.NamespaceMode_TARGET, TargetId: id}

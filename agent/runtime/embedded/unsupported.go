@@ -54,6 +54,8 @@ func checkRecursiveReadOnly(m *cri.Mount) error {
 		m.GetContainerPath(), m.GetReadonly(), m.GetPropagation())
 }
 
+// checkNamespacesSupported returns an error if a container or sandbox requires a namespace mode that is not
+// supported.
 func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	if n.GetPid() == cri.NamespaceMode_NODE {
 		return unsupported("spec.hostPID", "each container has its own PID namespace")
@@ -119,8 +121,8 @@ func checkContainerSupported(config *cri.ContainerConfig, sharedProcesses bool) 
 		if m.GetPropagation() == cri.MountPropagation_PROPAGATION_BIDIRECTIONAL {
 			return unsupported("volumeMounts.mountPropagation Bidirectional", "mounts of a container cannot propagate to the node")
 		}
-		if m.GetImage().GetImage() != "" {
-			return unsupported("volumes.image", "image volumes are not implemented")
+		if err := checkImageMount(m); err != nil {
+			return err
 		}
 		if len(m.GetUidMappings())+len(m.GetGidMappings()) > 0 {
 			return unsupported("spec.hostUsers=false", "user namespaces are not implemented")

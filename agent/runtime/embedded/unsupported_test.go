@@ -124,7 +124,7 @@ func TestStartErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 		if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
-			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
+			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError and a message with %q", name, s.State, s.ExitCode, s.Reason, s.Message, tc.want)
 		}
 	}
 	id := h.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))

@@ -26,12 +26,12 @@ func TestUserInStatus(t *testing.T) {
 			t.Errorf("%s: user %v, want 1000, group 1000, groups 1000 and 1234", when, u)
 		}
 		if u := h.status(root).GetUser().GetLinux(); u == nil || u.GetUid() != 0 || !slices.Equal(u.GetSupplementalGroups(), []int64{0}) {
-			t.Errorf("%s: user %v, want root and its group", when, u)
+			t.Errorf("%s: user %v of the container that runs su, want root and its group", when, u)
 		}
 	}
 	check("running")
 	if s := h.status(root); s.State != cri.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("the program that changes its user is %v, want it running", s)
+		t.Errorf("the container that runs su is %v, want it running", s)
 	}
 	h.Restart(t)
 	check("adopted")
@@ -45,7 +45,8 @@ func TestUserInStatus(t *testing.T) {
 	check("exited and adopted")
 }
 
-// TestInvalidConfigs checks configurations that CRI does not allow.
+// TestInvalidConfigs checks that configurations that CRI does not allow are rejected, and that similar
+// valid ones are accepted.
 func TestInvalidConfigs(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("invalid", nil)

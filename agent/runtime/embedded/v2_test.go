@@ -63,7 +63,7 @@ func TestV2BuiltinImage(t *testing.T) {
 	if _, err := os.Stat(h.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
 		t.Errorf("cgroup of a removed container: %v, want it not to exist", err)
 	}
-	if remaining := h.leftovers(); len(remaining) != 0 {
+	if remaining := h.remainingResources(); len(remaining) != 0 {
 		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }

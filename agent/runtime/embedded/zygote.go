@@ -43,7 +43,7 @@ const (
 var errZygoteExited = errors.New("zygote has exited")
 
 // startShim creates a shim for a container's directory. files are the shim.Passed files in order.
-// The shim starts its container after shim.Go.
+// The caller claims the shim by sending shim.Go: only then does the shim start its container.
 func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,6 +123,7 @@ func (s *shimFactory) startZygote() error {
 	return nil
 }
 
+// forkZygote executes this program as the zygote, which reads from requests.
 func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -148,7 +149,7 @@ func reapZygote(zygote *process) {
 		switch {
 		case err == syscall.ECHILD:
 			return
-		case n == 0 && err == nil: // it runs: it will exit or leave the group, and neither wakes a waiter
+		case n == 0 && err == nil: // a shim runs: it will exit or leave the group, and leaving does not end a blocking wait
 			time.Sleep(100 * time.Millisecond)
 		}
 	}

@@ -56,12 +56,12 @@ func startTestShim(t *testing.T, s *shimFactory) (dir string, p *process, report
 }
 
 // TestUnclaimedShimExits checks that an unclaimed shim starts nothing and leaves the container as
-// not started.
+// not started, and that a claimed shim reports the error of its start.
 func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
 	dir, p, report := startTestShim(t, s)
 	if p.wait(200 * time.Millisecond) {
-		t.Error("the shim did not wait until it was claimed")
+		t.Error("the unclaimed shim has exited within 200 ms, want it to wait")
 	}
 	if err := report.Close(); err != nil { // as if the agent had exited or given up
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 	}
 	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
-			t.Errorf("file %s exists: a container was started", file)
+			t.Errorf("file %s exists after the exit of an unclaimed shim, want none", file)
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
@@ -104,7 +104,7 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 	}
 	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(-original.pid, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the shim or its zygote still exists")
+			t.Fatal("the shim or its zygote exists after 30 s, want none")
 		}
 	}
 }

@@ -15,13 +15,19 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
+// container is a container of the fake runtime.
 type container struct {
-	sandbox         string
-	config          *cri.ContainerConfig
-	status          *cri.ContainerStatus
-	exited          chan struct{}
-	sigtermExitCode int32 // exit code after SIGTERM
+	sandbox string // ID
+	config  *cri.ContainerConfig
+	status  *cri.ContainerStatus
+	exited  chan struct{} // closed when the container has exited
 }
+
+// Exit codes of containers that a signal has killed: 128+15 for SIGTERM, 128+9 for SIGKILL.
+const (
+	exitCodeSIGTERM = 143
+	exitCodeSIGKILL = 137
+)
 
 // CreateContainer implements runtime.Containers.
 func (s *Service) CreateContainer(ctx context.Context, sandboxID string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (string, error) {
@@ -47,7 +53,7 @@ func (s *Service) CreateContainer(ctx context.Context, sandboxID string, config 
 		return "", notFound("image", config.GetImage().GetImage())
 	}
 	id := s.newID()
-	s.containers = append(s.containers, &container{sandbox: sandboxID, config: config, exited: make(chan struct{}), sigtermExitCode: 143, status: &cri.ContainerStatus{
+	s.containers = append(s.containers, &container{sandbox: sandboxID, config: config, exited: make(chan struct{}), status: &cri.ContainerStatus{
 		Id: id, Metadata: config.GetMetadata(), State: cri.ContainerState_CONTAINER_CREATED, CreatedAt: now(), Image: config.GetImage(),
 		ImageRef: image.GetId(), ImageId: image.GetId(), Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
 		LogPath: filepath.Join(sandboxConfig.GetLogDirectory(), config.GetLogPath()),
@@ -137,7 +143,7 @@ func (s *Service) StopContainer(ctx context.Context, id string, grace time.Durat
 	name := c.config.GetMetadata().GetName()
 	s.recordCall(fmt.Sprintf("StopContainer(%v)", grace), name)
 	if grace > 0 && !s.ignoresSIGTERM[name] {
-		s.exit(c, c.sigtermExitCode, "Error")
+		s.exit(c, exitCodeSIGTERM, "Error")
 	}
 	s.mu.Unlock()
 	if grace > 0 {
@@ -153,7 +159,7 @@ func (s *Service) StopContainer(ctx context.Context, id string, grace time.Durat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.exit(c, 137, "Error")
+	s.exit(c, exitCodeSIGKILL, "Error")
 	return nil
 }
 
@@ -169,7 +175,7 @@ func (s *Service) RemoveContainer(ctx context.Context, id string) error {
 		return nil
 	}
 	s.recordCall("RemoveContainer", c.config.GetMetadata().GetName())
-	s.exit(c, 137, "Error")
+	s.exit(c, exitCodeSIGKILL, "Error")
 	s.containers = slices.DeleteFunc(s.containers, func(other *container) bool { return other == c })
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PutImage adds an image under a reference.
+// PutImage adds an image of size bytes under ref, unless there is one, and returns it.
 func (s *Service) PutImage(ref string, size uint64) *cri.Image {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,11 +10,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
+// sandbox is a sandbox of the fake runtime.
 type sandbox struct {
 	id, handler string
 	config      *cri.PodSandboxConfig
 	state       cri.PodSandboxState
-	created     int64
+	created     int64 // Unix time in nanoseconds
 	ip          string
 }
 
@@ -48,7 +49,7 @@ func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
 	s.recordCall("StopPodSandbox", sb.config.GetMetadata().GetName())
 	for _, c := range s.containers {
 		if c.sandbox == id {
-			s.exit(c, 137, "Error")
+			s.exit(c, exitCodeSIGKILL, "Error")
 		}
 	}
 	s.markNotReady(sb)
@@ -63,9 +64,9 @@ func (s *Service) markNotReady(sb *sandbox) {
 	}
 }
 
-// LoseSandbox ends the process of a pod's sandbox as if it was killed. Its containers keep
+// KillSandbox ends the process of a pod's sandbox as if it was killed. Its containers keep
 // running.
-func (s *Service) LoseSandbox(pod string) {
+func (s *Service) KillSandbox(pod string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sb := range s.sandboxes {
@@ -89,7 +90,7 @@ func (s *Service) RemovePodSandbox(ctx context.Context, id string) error {
 	s.recordCall("RemovePodSandbox", sb.config.GetMetadata().GetName())
 	s.containers = slices.DeleteFunc(s.containers, func(c *container) bool {
 		if c.sandbox == id {
-			s.exit(c, 137, "Error")
+			s.exit(c, exitCodeSIGKILL, "Error")
 			return true
 		}
 		return false

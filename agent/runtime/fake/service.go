@@ -20,21 +20,22 @@ type Service struct {
 	serial         int
 	sandboxes      []*sandbox
 	containers     []*container
-	images         map[string]*cri.Image // by reference
-	failures       map[string][]error
-	blocked        map[string]chan struct{}
+	images         map[string]*cri.Image    // by reference
+	failures       map[string][]error       // by method
+	blocked        map[string]chan struct{} // by method; closed by release
 	calls          []string
 	streams        map[int]eventStream
-	ignoresSIGTERM map[string]bool
+	ignoresSIGTERM map[string]bool // by container name
 	onExec         func(container *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error)
 	onStart        func(container *cri.ContainerStatus)
-	stats          map[string]*cri.ContainerStats
+	stats          map[string]*cri.ContainerStats // by container ID
 	closed         bool
 }
 
+// eventStream is a current call of Events.
 type eventStream struct {
 	events chan runtime.ContainerEvent
-	broken chan struct{}
+	broken chan struct{} // closed by BreakEventStreams
 }
 
 var _ runtime.Service = (*Service)(nil)
@@ -117,7 +118,7 @@ func (s *Service) beginCall(ctx context.Context, method string) error {
 	return nil
 }
 
-// Record adds a line to Calls, for other fakes whose calls a test orders.
+// Record appends a line to Calls. Other fakes call it if a test checks the order of calls across fakes.
 func (s *Service) Record(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,6 +23,7 @@ func machineCode(arch string) ([]byte, elf.Machine) {
 	return nil, elf.EM_NONE
 }
 
+// codeAMD64 is the program for amd64, one instruction per line with its offset.
 var codeAMD64 = []byte{
 	// rt_sigprocmask(SIG_BLOCK, set, nil, 8)
 	0xb8, 0x0e, 0x00, 0x00, 0x00, // 00 mov eax, 14
@@ -61,7 +62,7 @@ var codeAMD64 = []byte{
 	0x02, 0x40, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, // 60
 }
 
-// codeARM64 is the same program for arm64, one instruction per line.
+// codeARM64 is the same program for arm64.
 var codeARM64 = []uint32{
 	// rt_sigprocmask(SIG_BLOCK, set, nil, 8)
 	0xd28010e8, // 00 mov x8, 135

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
+// writeProgram writes the pause program to an executable file.
 func writeProgram(t *testing.T) string {
 	t.Helper()
 	data, err := Program()

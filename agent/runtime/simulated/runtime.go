@@ -34,7 +34,7 @@ type Runtime struct {
 	report func(runtime.Report)
 
 	mu   sync.Mutex
-	pods map[types.UID]map[string]*process
+	pods map[types.UID]map[string]*process // by container name
 }
 
 // process is a running container.
@@ -221,7 +221,6 @@ func (r *Runtime) Kill(pod types.UID, container string) {
 	}
 }
 
-// findProcess returns the running process of a container, or nil.
 func (r *Runtime) findProcess(pod types.UID, container string) *process {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// line is a line of the file.
 type line struct {
 	timestamp time.Time
 	stderr    bool

@@ -5,6 +5,7 @@ import (
 	"io"
 )
 
+// blockSize is the number of bytes that are read at a time.
 const blockSize = 64 << 10
 
 // lastLines returns the offset of the last n requested lines of a file, and their number.

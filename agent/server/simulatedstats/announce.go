@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/server"
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
@@ -33,6 +34,8 @@ type Options struct {
 	// Usage returns the node's own usage, with images collected so far, or false if it is unknown. A
 	// nil Usage means that the annotations define it.
 	Usage func(node string) (usage.Node, bool)
+	// Pressure returns the report of a node's eviction manager. It may be nil.
+	Pressure func(node string) (*pressure.Report, error)
 }
 
 // Server is a listener whose nodes are not registered yet.
@@ -100,7 +103,7 @@ func localAddress(server string) string {
 func (s *Server) Run(ctx context.Context, agent Agent) error {
 	o := server.Options{Listener: s.listener, Certificate: s.opts.Certificate, ClientCA: s.opts.ClientCA, Client: s.opts.Client, Log: s.opts.Log}
 	for _, n := range s.nodes {
-		o.Nodes = append(o.Nodes, newNode(n, agent, s.opts.Usage))
+		o.Nodes = append(o.Nodes, newNode(n, agent, &s.opts))
 	}
 	server, err := server.New(o)
 	if err != nil {

@@ -28,55 +28,59 @@ type simulatedNode struct {
 	usage func(node string) (usage.Node, bool) // may be nil
 }
 
-func newNode(n *corev1.Node, agent Agent, observed func(string) (usage.Node, bool)) *server.Node {
-	p := &simulatedNode{name: n.Name, agent: agent, usage: observed, node: usage.Node{Since: time.Now()}}
+func newNode(n *corev1.Node, agent Agent, o *Options) *server.Node {
+	out := &simulatedNode{name: n.Name, agent: agent, usage: o.Usage, node: usage.Node{Since: time.Now()}}
 	memory, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
 	allocatable, ok := n.Status.Allocatable[corev1.ResourceMemory]
 	if !ok {
 		allocatable = memory
 	}
 	var err error
-	if p.node.Capacity, err = usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value()); err != nil {
-		p.node.Capacity, _ = usage.ParseCapacity("", memory.Value(), allocatable.Value(), storage.Value())
+	if out.node.Capacity, err = usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value()); err != nil {
+		out.node.Capacity, _ = usage.ParseCapacity("", memory.Value(), allocatable.Value(), storage.Value())
 	}
 	if text := n.Annotations[usage.Annotation]; text != "" {
 		if script, err := usage.ParseNode(text); err == nil {
-			p.node.NodeScript = script
+			out.node.NodeScript = script
 		}
 	}
-	return &server.Node{
+	served := &server.Node{
 		Name: n.Name,
 		Pods: func() []*corev1.Pod { return agent.BoundPods(n.Name) },
 		Summary: func(context.Context) (*stats.Summary, error) {
-			return p.summary(time.Now()), nil
+			return out.summary(time.Now()), nil
 		},
 	}
+	if o.Pressure != nil {
+		served.Pressure = func(context.Context) (any, error) { return o.Pressure(n.Name) }
+	}
+	return served
 }
 
 // summary returns the usage of the node and its pods.
-func (p *simulatedNode) summary(now time.Time) *stats.Summary {
+func (n *simulatedNode) summary(now time.Time) *stats.Summary {
 	s := &stats.Summary{Pods: []stats.PodStats{}}
-	var uses []usage.PodUsage
+	var usages []usage.PodUsage
 	total := cpuUsage{}
-	for _, pod := range p.agent.Pods(p.name) {
+	for _, pod := range n.agent.Pods(n.name) {
 		running := runningContainers(pod)
 		if len(running) == 0 {
 			continue
 		}
 		podUsage := usage.PodUsageAt(now, running, conversion.PressureTerms(pod))
-		uses = append(uses, podUsage)
+		usages = append(usages, podUsage)
 		podSummary, sum := podStats(now, pod, running, podUsage.Stats())
 		s.Pods = append(s.Pods, podSummary)
 		total.add(sum)
 	}
-	node := p.node
-	if p.usage != nil {
-		if observed, ok := p.usage(p.name); ok {
+	node := n.node
+	if n.usage != nil {
+		if observed, ok := n.usage(n.name); ok {
 			node = observed
 		}
 	}
-	o := node.Observe(now, uses)
-	s.Node = stats.NodeStats{NodeName: p.name, StartTime: metav1.NewTime(node.Since), CPU: total.cpu(now), Memory: memory(now, usedBytes(&o, nodepressure.MemoryAvailable)),
+	o := node.Observe(now, usages)
+	s.Node = stats.NodeStats{NodeName: n.name, StartTime: metav1.NewTime(node.Since), CPU: total.cpu(now), Memory: memory(now, usedBytes(&o, nodepressure.MemoryAvailable)),
 		Fs: filesystem(now, &o, nodepressure.NodeFsAvailable), Runtime: &stats.RuntimeStats{ImageFs: filesystem(now, &o, nodepressure.ImageFsAvailable)}}
 	available := uint64(o.Signals[nodepressure.MemoryAvailable].Available)
 	s.Node.Memory.AvailableBytes = &available
@@ -97,7 +101,7 @@ func runningContainers(pod *corev1.Pod) []usage.RunningContainer {
 	return out
 }
 
-// cpuUsage is a CPU rate and the CPU time so far, in ns.
+// cpuUsage is a CPU rate in nanocores and the CPU time so far in nanoseconds.
 type cpuUsage struct{ rate, sum int64 }
 
 func (u *cpuUsage) add(o cpuUsage) { u.rate, u.sum = u.rate+o.rate, u.sum+o.sum }

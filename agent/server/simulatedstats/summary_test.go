@@ -35,15 +35,15 @@ func TestSummary(t *testing.T) {
 	terminated := pod("terminated", "memory=1Gi", "1", now)
 	terminated.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	a := fakeAgent{pod("growing", "memory=100,200@2m;cache=7", "250m", now), pod("invalid", "unknown", "1", now), pod("no-usage", "", "500m", now), terminated}
-	p := &simulatedNode{name: "n1", agent: a, node: usage.Node{Since: now}}
+	n := &simulatedNode{name: "n1", agent: a, node: usage.Node{Since: now}}
 	var err error
-	if p.node.Capacity, err = usage.ParseCapacity("", 1000, 900, 1<<30); err != nil {
+	if n.node.Capacity, err = usage.ParseCapacity("", 1000, 900, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	if p.node.NodeScript, err = usage.ParseNode("memory=50"); err != nil {
+	if n.node.NodeScript, err = usage.ParseNode("memory=50"); err != nil {
 		t.Fatal(err)
 	}
-	s := p.summary(now)
+	s := n.summary(now)
 	if len(s.Pods) != 3 {
 		t.Fatalf("%d pods, want the 3 running ones", len(s.Pods))
 	}
@@ -53,8 +53,8 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s: %d bytes, %d ncores, %d ns, want %+v", s.Pods[i].PodRef.Name, *c.Memory.WorkingSetBytes, *c.CPU.UsageNanoCores, *c.CPU.UsageCoreNanoSeconds, want)
 		}
 	}
-	if n := s.Node; *n.Memory.WorkingSetBytes != 207 || *n.Memory.AvailableBytes != 793 || *n.CPU.UsageNanoCores != 1750e6 || *n.Fs.CapacityBytes != 1<<30 {
-		t.Errorf("node: %d bytes, %d available, %d ncores, disk of %d bytes, want 207, 793, 1750e6 and 1 GiB", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
+	if node := s.Node; *node.Memory.WorkingSetBytes != 207 || *node.Memory.AvailableBytes != 793 || *node.CPU.UsageNanoCores != 1750e6 || *node.Fs.CapacityBytes != 1<<30 {
+		t.Errorf("node: %d bytes, %d available, %d ncores, disk of %d bytes, want 207, 793, 1750e6 and 1 GiB", *node.Memory.WorkingSetBytes, *node.Memory.AvailableBytes, *node.CPU.UsageNanoCores, *node.Fs.CapacityBytes)
 	}
 }
 

@@ -11,6 +11,7 @@
 //	pod -> node
 //	pod -> secret, configmap, serviceaccount, resourceclaim
 //	pod -> pvc <- pv -> secret
+//	volumeattachment -> node
 //
 // Invariants:
 //

@@ -16,7 +16,7 @@ func nodeUser(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{"system:nodes", "system:authenticated"}}
 }
 
-// pod returns a pod that references one object of each kind.
+// pod returns a pod that references objects of each kind.
 func pod(name, node string) *corev1.Pod {
 	claim := "device"
 	env := corev1.EnvVar{Name: "E", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
@@ -57,7 +57,8 @@ func sampleGraph() *Graph {
 	return g
 }
 
-// decide authorizes a request in the form "verb group:resource/sub namespace/name [field=value]".
+// decide reports whether a request is allowed, and the reason if it is not. The request has the form
+// "verb group:resource/sub namespace/name [field=value]".
 func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) {
 	t.Helper()
 	f := strings.Fields(request)
@@ -77,13 +78,13 @@ func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) 
 	}
 	decision, reason, err := NewAuthorizer(g).Authorize(t.Context(), a)
 	if err != nil || decision == authorizer.DecisionDeny {
-		t.Errorf("%s: decision %v, error %v", request, decision, err)
+		t.Errorf("%s: got decision %v, error %v, want no denial and no error", request, decision, err)
 	}
 	return decision == authorizer.DecisionAllow, reason
 }
 
-// podObjectRequests are requests that n1 may make and n2 may not.
-var podObjectRequests = []string{
+// requestsOfN1 are requests that n1 may make and n2 may not.
+var requestsOfN1 = []string{
 	"get :secrets a/pull", "get :secrets a/env", "get :secrets a/mount", "get :secrets vault/disk", "list :secrets a/mount", "watch :secrets a/mount",
 	"get :configmaps a/kube-root-ca.crt", "get :persistentvolumeclaims a/data", "get :persistentvolumeclaims a/p-e",
 	"patch :persistentvolumeclaims/status a/data", "get :persistentvolumes /pv", "get storage.k8s.io:volumeattachments /va",
@@ -93,14 +94,14 @@ var podObjectRequests = []string{
 	"get storage.k8s.io:csinodes /n1", "list resource.k8s.io:resourceslices / spec.nodeName=n1",
 }
 
-func TestNodeReadsObjectsOfItsPods(t *testing.T) {
+func TestNodeAccessesOnlyItsObjects(t *testing.T) {
 	g := sampleGraph()
-	for _, request := range podObjectRequests {
+	for _, request := range requestsOfN1 {
 		if ok, reason := decide(t, g, nodeUser("n1"), request); !ok {
-			t.Errorf("n1: %s rejected: %s", request, reason)
+			t.Errorf("n1: %s: got a rejection (%s), want none", request, reason)
 		}
 		if ok, reason := decide(t, g, nodeUser("n2"), request); ok || reason == "" {
-			t.Errorf("n2: %s: allowed %v, reason %q, want a rejection with a reason", request, ok, reason)
+			t.Errorf("n2: %s: got allowed %v, reason %q, want a rejection with a reason", request, ok, reason)
 		}
 	}
 }
@@ -110,22 +111,22 @@ func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	g.SetPod(pod("q", "n1"))
 	g.DeletePod(pod("p", "n1"))
 	if ok, _ := decide(t, g, nodeUser("n1"), "get :secrets a/mount"); !ok {
-		t.Error("get of the secret is rejected although pod q references it")
+		t.Error("get of the secret: got a rejection, want none because of pod q")
 	}
 	g.SetPod(pod("q", "n2")) // recreated on another node
 	for _, request := range []string{"get :secrets a/mount", "get :secrets vault/disk", "get :persistentvolumes /pv", "get :pods a/q"} {
 		if ok, _ := decide(t, g, nodeUser("n1"), request); ok {
-			t.Errorf("%s: allowed without a pod on the node", request)
+			t.Errorf("%s: got allowed without a pod on the node, want a rejection", request)
 		}
 		if ok, _ := decide(t, g, nodeUser("n2"), request); !ok {
-			t.Errorf("%s: rejected for the new node", request)
+			t.Errorf("%s: got a rejection for the new node, want none", request)
 		}
 	}
 	g.DeletePod(pod("q", "n2"))
 	g.DeleteVolume(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}})
 	g.DeleteAttachment(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}})
 	if len(g.pods)+len(g.users)+len(g.volumes)+len(g.secretVolumes)+len(g.attachments) != 0 {
-		t.Errorf("the graph is not empty: %+v", g)
+		t.Errorf("after all deletions: got graph %+v, want an empty one", g)
 	}
 }
 
@@ -160,7 +161,7 @@ func TestNodeAuthorizerDecisions(t *testing.T) {
 		"create authentication.k8s.io:tokenreviews":          true,
 	} {
 		if got, reason := decide(t, g, nodeUser("n1"), request); got != want {
-			t.Errorf("%s: allowed %v (%s), want %v", request, got, reason, want)
+			t.Errorf("%s: got allowed %v (%s), want %v", request, got, reason, want)
 		}
 	}
 }
@@ -178,10 +179,10 @@ func TestNodeIdentity(t *testing.T) {
 		"no user":        {nil, "", false},
 	} {
 		if node, isNode := NodeIdentity(tc.u); node != tc.node || isNode != tc.isNode {
-			t.Errorf("%s: %q, %v; want %q, %v", name, node, isNode, tc.node, tc.isNode)
+			t.Errorf("%s: got %q, %v; want %q, %v", name, node, isNode, tc.node, tc.isNode)
 		}
 	}
 	if ok, _ := decide(t, sampleGraph(), &user.DefaultInfo{Name: "system:node:n1"}, "get :secrets a/mount"); ok {
-		t.Error("a user outside of system:nodes was identified as a node")
+		t.Error("user outside of system:nodes: allowed to get a secret, want a rejection")
 	}
 }

@@ -9,7 +9,7 @@ type objectKey struct {
 	kind, namespace, name string
 }
 
-// Resources of objectKey.kind.
+// Values of objectKey.kind.
 const (
 	secrets         = "secrets"
 	configMaps      = "configmaps"

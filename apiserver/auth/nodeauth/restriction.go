@@ -137,9 +137,9 @@ func admitClaim(node string, a admission.Attributes) error {
 	if a.GetSubresource() != "status" || a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q on persistentvolumeclaims, only updates of 'status' are allowed", a.GetOperation())
 	}
-	oldClaim, ok1 := a.GetOldObject().(*corev1.PersistentVolumeClaim)
-	newClaim, ok2 := a.GetObject().(*corev1.PersistentVolumeClaim)
-	if !ok1 || !ok2 {
+	oldClaim, oldOK := a.GetOldObject().(*corev1.PersistentVolumeClaim)
+	newClaim, newOK := a.GetObject().(*corev1.PersistentVolumeClaim)
+	if !oldOK || !newOK {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
 	if !onlyResizeChanged(oldClaim, newClaim) {

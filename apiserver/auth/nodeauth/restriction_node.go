@@ -43,9 +43,9 @@ func admitRegistration(node string, a admission.Attributes) error {
 }
 
 func admitNodeUpdate(node string, a admission.Attributes) error {
-	oldNode, ok1 := a.GetOldObject().(*corev1.Node)
-	newNode, ok2 := a.GetObject().(*corev1.Node)
-	if !ok1 || !ok2 {
+	oldNode, oldOK := a.GetOldObject().(*corev1.Node)
+	newNode, newOK := a.GetObject().(*corev1.Node)
+	if !oldOK || !newOK {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
 	// A node that removes its own taints could attract pods.
@@ -113,7 +113,7 @@ func inDomain(domain, root string) bool {
 }
 
 // onlyResizeChanged reports whether two claims are equal except for the fields that a node reports
-// for a resize.
+// for a resize, managed fields and resource version.
 func onlyResizeChanged(before, after *corev1.PersistentVolumeClaim) bool {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	for _, c := range []*corev1.PersistentVolumeClaim{before, after} {

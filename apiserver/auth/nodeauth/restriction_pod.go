@@ -111,9 +111,9 @@ func admitPodStatus(node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q", a.GetOperation())
 	}
-	oldPod, ok1 := a.GetOldObject().(*corev1.Pod)
-	newPod, ok2 := a.GetObject().(*corev1.Pod)
-	if !ok1 || !ok2 {
+	oldPod, oldOK := a.GetOldObject().(*corev1.Pod)
+	newPod, newOK := a.GetObject().(*corev1.Pod)
+	if !oldOK || !newOK {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
 	if oldPod.Spec.NodeName != node {

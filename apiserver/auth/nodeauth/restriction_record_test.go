@@ -25,8 +25,8 @@ func event(t *testing.T, record *journal.Displacement) *eventsv1.Event {
 	return e
 }
 
-// A compromised node must not write records about other nodes, pods or owners. The Avoid Holds that
-// follow from records would move their pods.
+// TestNodeWritesOnlyRecordsAboutItself checks that a compromised node cannot write records about other nodes, pods or
+// owners. The Avoid Holds that follow from records would move their pods.
 func TestNodeWritesOnlyRecordsAboutItself(t *testing.T) {
 	record := func(node, namespace, pod, uid string, owner *journal.Owner) *journal.Displacement {
 		return &journal.Displacement{Node: node, Cause: "pressure", Pod: journal.Pod{Namespace: namespace, Name: pod, UID: uid}, Owner: owner}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// write is an admission request of n1.
+// write is an admission request by n1.
 type write struct {
 	op        admission.Operation
 	resource  string // group:resource/sub
@@ -94,13 +94,14 @@ type writeTest struct {
 	want  string
 }
 
+// check checks the response of the plugin to each write.
 func check(t *testing.T, cases map[string]writeTest) {
 	t.Helper()
 	r := newRestriction(t)
 	for name, tc := range cases {
 		err := r.Validate(t.Context(), tc.write.attributes(), nil)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want %q", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.want)
 		}
 	}
 }
@@ -131,15 +132,15 @@ func TestNodeWritesOnlyItsNodeObjects(t *testing.T) {
 		"heartbeat":                         {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: node("n1", nil), old: node("n1", nil)}, ""},
 		"heartbeat of another node":         {write{op: "UPDATE", resource: ":nodes/status", name: "n2", obj: node("n2", nil), old: node("n2", nil)}, "is not allowed to modify node"},
 		"adds a label":                      {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("disk", "ssd"), old: node("n1", nil)}, ""},
-		"zone":                              {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
-		"kubelet label":                     {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
-		"role label":                        {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
+		"adds a zone label":                 {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
+		"adds a kubelet label":              {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
+		"adds a role label":                 {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
 		"adds a restricted label":           {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled(restricted, "true"), old: node("n1", nil)}, "is not allowed to modify labels"},
 		"removes a restricted label":        {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: labeled(restricted, "true")}, "is not allowed to modify labels"},
 		"keeps a restricted label":          {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled(restricted, "true"), old: labeled(restricted, "true")}, ""},
 		"removes a taint":                   {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: tainted}, `node "n1" is not allowed to modify taints`},
-		"taints through status":             {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: tainted, old: node("n1", nil)}, "is not allowed to modify taints"},
-		"lease":                             {write{op: "UPDATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n1", obj: &coordinationv1.Lease{}}, ""},
+		"adds a taint through status":       {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: tainted, old: node("n1", nil)}, "is not allowed to modify taints"},
+		"own lease":                         {write{op: "UPDATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n1", obj: &coordinationv1.Lease{}}, ""},
 		"lease of another node":             {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n2", obj: &coordinationv1.Lease{}}, "can only access node lease with the same name as the requesting node"},
 		"lease in another namespace":        {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-system", name: "n1", obj: &coordinationv1.Lease{}}, `can only access leases in the "kube-node-lease" system namespace`},
 		"CSINode of another node":           {write{op: "CREATE", resource: "storage.k8s.io:csinodes", name: "n2"}, "can only access CSINode with the same name"},
@@ -169,16 +170,16 @@ func TestNodeWritesOnlyItsPods(t *testing.T) {
 		"mirror pod on another node":          {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })}, `node "n1" can only create pods with spec.nodeName set to itself`},
 		"mirror pod with secrets":             {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} })}, "can not create pods that reference secrets"},
 		"mirror pod with account":             {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "s" })}, "can not create pods that reference serviceaccounts"},
-		"status":                              {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "local", obj: pod("local", "n1"), old: pod("local", "n1")}, ""},
+		"status of its pod":                   {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "local", obj: pod("local", "n1"), old: pod("local", "n1")}, ""},
 		"status of another node's pod":        {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "other", obj: pod("other", "n2"), old: pod("other", "n2")}, "can only update pod status for pods with spec.nodeName set to itself"},
 		"labels through status":               {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "local", obj: relabeled, old: pod("local", "n1")}, "cannot update labels through pod status"},
-		"delete":                              {write{op: "DELETE", resource: ":pods", namespace: "a", name: "local", old: pod("local", "n1")}, ""},
+		"delete its pod":                      {write{op: "DELETE", resource: ":pods", namespace: "a", name: "local", old: pod("local", "n1")}, ""},
 		"delete another node's pod":           {write{op: "DELETE", resource: ":pods", namespace: "a", name: "other", old: pod("other", "n2")}, "can only delete pods with spec.nodeName set to itself"},
-		"evict":                               {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "local", obj: eviction("local")}, ""},
+		"evict its pod":                       {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "local", obj: eviction("local")}, ""},
 		"evict another node's pod":            {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("other")}, "can only evict pods with spec.nodeName set to itself"},
 		"evict with another name in the body": {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("local")}, "was posted to pod"},
-		"bind":                                {write{op: "CREATE", resource: ":pods/binding", namespace: "a", name: "local"}, `unexpected pod subresource "binding"`},
-		"token":                               {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("with-tokens", "u")}, ""},
+		"bind its pod":                        {write{op: "CREATE", resource: ":pods/binding", namespace: "a", name: "local"}, `unexpected pod subresource "binding"`},
+		"token for its pod":                   {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("with-tokens", "u")}, ""},
 		"token for another node's pod":        {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("other", "u")}, "bound to a pod scheduled on a different node"},
 		"token without uid":                   {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("local", "")}, "without a uid"},
 		"token of recreated pod":              {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("local", "x")}, "does not match the UID in record"},
@@ -191,7 +192,7 @@ func TestMirrorPodNeedsNodeAsOwner(t *testing.T) {
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n1-uid", Controller: &trueValue}
 	for name, tc := range map[string]struct {
 		change func(*metav1.OwnerReference)
-		times  int
+		owners int // number of owner references
 		want   string
 	}{
 		"owned by the node":           {func(*metav1.OwnerReference) {}, 1, ""},
@@ -206,14 +207,14 @@ func TestMirrorPodNeedsNodeAsOwner(t *testing.T) {
 		"UID of a deleted node":       {func(o *metav1.OwnerReference) { o.UID = "old-uid" }, 1, "node n1 UID mismatch: expected n1-uid got old-uid"},
 	} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"}}, Spec: corev1.PodSpec{NodeName: "n1"}}
-		for range tc.times {
+		for range tc.owners {
 			o := owner
 			tc.change(&o)
 			p.OwnerReferences = append(p.OwnerReferences, o)
 		}
 		err := newRestriction(t).Validate(t.Context(), write{op: "CREATE", resource: ":pods", namespace: "a", obj: p}.attributes(), nil)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want %q", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.want)
 		}
 	}
 }
@@ -225,16 +226,16 @@ func TestTokenAudienceIsRestricted(t *testing.T) {
 		audiences    []string
 		want         string
 	}{
-		"the API server":                       {"with-tokens", "web", nil, ""},
-		"the API server by default":            {"with-tokens", "web", []string{""}, ""},
-		"vault":                                {"with-tokens", "web", []string{"vault"}, ""},
+		"no audience":                          {"with-tokens", "web", nil, ""},
+		"empty audience":                       {"with-tokens", "web", []string{""}, ""},
+		"audience of a projection":             {"with-tokens", "web", []string{"vault"}, ""},
 		"CSI driver of an inline volume":       {"with-tokens", "web", []string{"cloud"}, ""},
 		"CSI driver of a claim":                {"with-tokens", "web", []string{"disk"}, ""},
 		"CSI driver of another pod":            {"with-tokens", "web", []string{"other"}, notAuthorized},
 		"unknown audience":                     {"with-tokens", "web", []string{"bank"}, notAuthorized},
 		"two audiences":                        {"with-tokens", "web", []string{"vault", ""}, "node may only request 0 or 1 audiences"},
 		"pod without tokens":                   {"bare", "web", nil, `audience "" ` + notAuthorized},
-		"vault, pod without tokens":            {"bare", "web", []string{"vault"}, notAuthorized},
+		"vault for a pod without tokens":       {"bare", "web", []string{"vault"}, notAuthorized},
 		"audience granted to the node":         {"bare", "web", []string{"granted"}, ""},
 		"audience granted for another account": {"bare", "db", []string{"granted"}, notAuthorized},
 	} {
@@ -242,7 +243,7 @@ func TestTokenAudienceIsRestricted(t *testing.T) {
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: tc.pod, UID: "u"}}}
 		err := newRestriction(t).Validate(t.Context(), write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: tc.account, obj: req}.attributes(), nil)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want %q", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.want)
 		}
 	}
 }

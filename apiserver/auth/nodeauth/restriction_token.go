@@ -7,10 +7,11 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // admitToken requires a token request of a node to be bound to one of its pods and to have an
@@ -84,11 +85,11 @@ func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *
 	}
 	name, err := r.csiDriver(ctx, pod, v)
 	if err != nil || name == "" {
-		return false, ignoreNotFound(err)
+		return false, apierror.IgnoreNotFound(err)
 	}
 	driver, err := r.client.StorageV1().CSIDrivers().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return false, ignoreNotFound(err)
+		return false, apierror.IgnoreNotFound(err)
 	}
 	for _, t := range driver.Spec.TokenRequests {
 		if t.Audience == audience {
@@ -120,12 +121,4 @@ func (r *Restriction) csiDriver(ctx context.Context, pod *corev1.Pod, v *corev1.
 		return "", err
 	}
 	return volume.Spec.CSI.Driver, nil
-}
-
-// ignoreNotFound returns nil for NotFound errors: a missing object provides no audience.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

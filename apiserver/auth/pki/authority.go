@@ -19,7 +19,7 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// backdate tolerates clients whose clock is behind.
+	// backdate is how long before the current time a certificate starts, for clients whose clocks are behind.
 	backdate = 5 * time.Minute
 )
 
@@ -158,7 +158,7 @@ func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x5
 	return a.issueFrom(ca, a.key, template, pub)
 }
 
-// issueFrom signs a leaf certificate with another CA of this authority.
+// issueFrom signs a leaf certificate for pub with a CA and its key.
 func (a *Authority) issueFrom(ca *x509.Certificate, key *ecdsa.PrivateKey, template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
 	now := a.now()
 	template.NotBefore = now.Add(-backdate)

@@ -58,10 +58,10 @@ func TestOpenReusesAuthority(t *testing.T) {
 	first := open(t, dir, start)
 	second := open(t, dir, start.AddDate(0, 1, 0))
 	if !bytes.Equal(first.CAPEM(), second.CAPEM()) {
-		t.Error("the CA changed after a restart")
+		t.Error("after a restart: got another CA, want the first one")
 	}
 	if !first.SigningKey().Equal(second.SigningKey()) {
-		t.Error("the token key changed after a restart")
+		t.Error("after a restart: got another token key, want the first one")
 	}
 	if _, _, err := first.ServingPair(APIServerAltNames(nil)); err != nil {
 		t.Fatal(err)
@@ -77,16 +77,17 @@ func TestOpenReusesAuthority(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info.Mode().Perm() != 0o600 {
-			t.Errorf("%s has mode %v, want 0600", e.Name(), info.Mode())
+			t.Errorf("%s: got mode %v, want 0600", e.Name(), info.Mode())
 		}
 		names = append(names, e.Name())
 	}
 	if want := []string{"apiserver.crt", "apiserver.key", "ca.crt", "ca.key", "sa.key"}; !slices.Equal(names, want) {
-		t.Errorf("files %v, want %v", names, want)
+		t.Errorf("got files %v, want %v", names, want)
 	}
 }
 
-func TestServingPairIsRenewedForNewNames(t *testing.T) {
+// TestServingPairRenewal checks that the serving pair is renewed for new names and before it expires.
+func TestServingPairRenewal(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, start)
 	certFile, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
@@ -104,7 +105,7 @@ func TestServingPairIsRenewedForNewNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		if changed := !bytes.Equal(first, read(t, certFile)); changed != wantChange {
-			t.Errorf("%s: certificate changed is %v, want %v", reason, changed, wantChange)
+			t.Errorf("%s: got a new certificate: %v, want %v", reason, changed, wantChange)
 		}
 		first = read(t, certFile)
 	}
@@ -117,17 +118,21 @@ func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	dir := t.TempDir()
 	old := open(t, dir, start)
 	nearExpiry := start.Add(caLifetime - 200*24*time.Hour)
-	cert, _, err := func() ([]byte, []byte, error) { old.now = clockAt(nearExpiry); return old.ClientPEM(Admin()) }()
+	old.now = clockAt(nearExpiry)
+	cert, _, err := old.ClientPEM(Admin())
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf, _ := parseCert(cert)
+	leaf, err := parseCert(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if leaf.NotAfter.After(start.Add(caLifetime)) {
-		t.Errorf("a certificate expires at %v, after its CA", leaf.NotAfter)
+		t.Errorf("end of the client certificate: got %v, want at most %v, the end of its CA", leaf.NotAfter, start.Add(caLifetime))
 	}
 	renewed := open(t, dir, nearExpiry)
 	if bytes.Equal(old.CAPEM(), renewed.CAPEM()) {
-		t.Fatal("the CA was not renewed")
+		t.Fatal("got the first CA certificate, want a new one")
 	}
 	verify(t, renewed.CAPEM(), cert, nearExpiry, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
@@ -139,7 +144,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 	}{
 		"missing CA key":         {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
 		"another CA key":         {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
-		"invalid CA certificate": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
+		"invalid CA certificate": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: must start with a PEM block"},
 		"invalid token key":      {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: must contain one PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +154,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := Open(dir, clockAt(start)); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want %q", err, tc.want)
+				t.Errorf("got error %v, want %q", err, tc.want)
 			}
 		})
 	}
@@ -174,16 +179,16 @@ func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 	}
 	leaf := verify(t, cfg.CAData, cfg.CertData, start, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if leaf.Subject.CommonName != "kubernetes-admin" || !slices.Equal(leaf.Subject.Organization, []string{"system:masters"}) {
-		t.Errorf("subject %v, want CN kubernetes-admin, O system:masters", leaf.Subject)
+		t.Errorf("got subject %v, want CN kubernetes-admin, O system:masters", leaf.Subject)
 	}
 	if !bytes.Equal(first, write(start.AddDate(0, 1, 0), "https://127.0.0.1:6443", Admin())) {
-		t.Error("a current kubeconfig was rewritten")
+		t.Error("current kubeconfig: got a change, want none")
 	}
 	if bytes.Equal(first, write(start, "https://127.0.0.1:7443", Admin())) {
-		t.Error("the kubeconfig was not renewed after the server address changed")
+		t.Error("after a change of the server address: got the first kubeconfig, want a new one")
 	}
 	second := write(start, "https://127.0.0.1:7443", Node("n1"))
 	if bytes.Equal(second, write(start.AddDate(0, 11, 0), "https://127.0.0.1:7443", Node("n1"))) {
-		t.Error("the kubeconfig was not renewed before its certificate expires")
+		t.Error("before the certificate expires: got the first kubeconfig, want a new one")
 	}
 }

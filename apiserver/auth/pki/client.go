@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -63,7 +64,7 @@ func (id Identity) extKeyUsage() []x509.ExtKeyUsage {
 // ClientPEM creates a key and a client certificate for id, valid for at most one year.
 func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	if id.Name == "" {
-		return nil, nil, fmt.Errorf("creating a client certificate: user name is empty")
+		return nil, nil, errors.New("creating a client certificate: user name is empty")
 	}
 	key, err := newKey()
 	if err != nil {

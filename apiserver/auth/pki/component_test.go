@@ -13,7 +13,7 @@ func TestServingPEMIsValidForNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tls.X509KeyPair(certPEM, keyPEM); err != nil {
-		t.Errorf("the PEM pair is invalid: %v", err)
+		t.Errorf("PEM pair: got error %v, want none", err)
 	}
 	for _, name := range []string{"localhost", "127.0.0.1"} {
 		verify(t, a.CAPEM(), certPEM, start, x509.VerifyOptions{DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})

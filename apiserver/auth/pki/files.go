@@ -100,7 +100,7 @@ func readCert(path string) (*x509.Certificate, error) {
 func parseCert(data []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != certificateBlock {
-		return nil, fmt.Errorf("want a PEM block %q", certificateBlock)
+		return nil, fmt.Errorf("must start with a PEM block %q", certificateBlock)
 	}
 	return x509.ParseCertificate(block.Bytes)
 }

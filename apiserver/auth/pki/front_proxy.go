@@ -18,7 +18,8 @@ type FrontProxy struct {
 	CAFile, CertFile, KeyFile string
 }
 
-// FrontProxy returns the certificate. It creates and renews the files.
+// FrontProxy returns the paths of the certificate, its key and its CA. It creates missing files and
+// renews certificates that are due.
 func (a *Authority) FrontProxy() (FrontProxy, error) {
 	files := FrontProxy{CAFile: a.path("front-proxy-ca.crt"), CertFile: a.path("front-proxy-client.crt"), KeyFile: a.path("front-proxy-client.key")}
 	caKey, err := loadOrCreateKey(a.path("front-proxy-ca.key"), a.exists("front-proxy-ca.crt"))

@@ -18,19 +18,19 @@ func TestFrontProxyCertificateIsRenewed(t *testing.T) {
 	first := read(t, files.CertFile)
 	options := x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	if cert := verify(t, read(t, files.CAFile), first, now, options); cert.Subject.CommonName != FrontProxyUser {
-		t.Errorf("common name is %q, want %q", cert.Subject.CommonName, FrontProxyUser)
+		t.Errorf("got common name %q, want %q", cert.Subject.CommonName, FrontProxyUser)
 	}
 	if parsed, err := parseCert(first); err != nil || a.isSignedByCA(parsed) {
-		t.Errorf("the CA of clients signed the certificate of the front proxy (%v)", err)
+		t.Errorf("certificate of the front proxy: got parse error %v or a signature by the CA of clients, want neither", err)
 	}
 	if second, err := a.FrontProxy(); err != nil || !bytes.Equal(first, read(t, second.CertFile)) {
-		t.Errorf("a current certificate was replaced (%v)", err)
+		t.Errorf("second call: got error %v or a new certificate, want the current one", err)
 	}
 	renewed := now.Add(leafLifetime * 9 / 10)
 	if _, err := open(t, dir, renewed).FrontProxy(); err != nil {
 		t.Fatal(err)
 	}
 	if verify(t, read(t, files.CAFile), read(t, files.CertFile), renewed.Add(leafLifetime/2), options); bytes.Equal(first, read(t, files.CertFile)) {
-		t.Error("the certificate was not renewed after 90 % of its lifetime")
+		t.Error("after 90 % of the lifetime: got the first certificate, want a new one")
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 type certificateMetrics struct{ notBefore, notAfter *metrics.GaugeVec }
 
-// validity reports the certificates that authorities of this process issued and renew. It is
-// registered in the legacy registry, which /metrics exposes.
-var validity = sync.OnceValue(func() certificateMetrics {
+// validityMetrics returns the metrics of the certificates that authorities of this process issued and
+// renew. They are registered in the legacy registry, which /metrics exposes.
+var validityMetrics = sync.OnceValue(func() certificateMetrics {
 	gauge := func(name, help string) *metrics.GaugeVec {
 		g := metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{"certificate"})
 		legacyregistry.MustRegister(g)
@@ -26,7 +26,7 @@ var validity = sync.OnceValue(func() certificateMetrics {
 
 // observe sets the metrics of a certificate.
 func observe(name string, cert *x509.Certificate) {
-	v := validity()
+	v := validityMetrics()
 	v.notBefore.WithLabelValues(name).Set(float64(cert.NotBefore.Unix()))
 	v.notAfter.WithLabelValues(name).Set(float64(cert.NotAfter.Unix()))
 }

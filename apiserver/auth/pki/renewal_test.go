@@ -31,19 +31,19 @@ func TestRunRenewalRenewsAndReportsErrors(t *testing.T) {
 			return read(t, certFile)
 		}
 		if !bytes.Equal(first, after(leafLifetime/2)) {
-			t.Error("the certificate was renewed in the first half of its lifetime")
+			t.Error("after half of the lifetime: got a new certificate, want the first one")
 		}
 		if bytes.Equal(first, after(leafLifetime/100*41)) {
-			t.Error("the certificate was not renewed after 91 % of its lifetime")
+			t.Error("after 91 % of the lifetime: got the first certificate, want a new one")
 		}
 		if len(failures) != 0 {
-			t.Errorf("errors %v, want none", failures)
+			t.Errorf("got errors %v, want none", failures)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "apiserver.crt"), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if after(13 * time.Hour); len(failures) == 0 {
-			t.Error("a damaged file was not reported")
+			t.Error("damaged file: got no error, want one")
 		}
 		cancel()
 	})

@@ -11,7 +11,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// Certificates are renewed between 70 and 90 % of their lifetime, at different times.
+// TestCertificatesAreRenewedAtDifferentTimes checks that certificates are renewed at 70 to 90 % of their lifetime, at
+// different times, and that a metric reports their expiry.
 func TestCertificatesAreRenewedAtDifferentTimes(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := start
@@ -34,20 +35,20 @@ func TestCertificatesAreRenewedAtDifferentTimes(t *testing.T) {
 				break
 			}
 			if percent == 100 {
-				t.Fatal("the certificate was not renewed before it expired")
+				t.Fatal("at the end of the lifetime: got the first certificate, want a new one")
 			}
 		}
 		if leaf := r.Certificate().Leaf; !leaf.NotBefore.After(start) {
-			t.Errorf("the renewed certificate is valid from %v, want after %v", leaf.NotBefore, start)
+			t.Errorf("start of the renewed certificate: got %v, want after %v", leaf.NotBefore, start)
 		}
 	}
 	for percent := range renewedAt {
 		if percent < 70 || percent > 91 {
-			t.Errorf("renewed at %d %% of the lifetime, want 70 to 91 %%", percent)
+			t.Errorf("renewal: got %d %% of the lifetime, want 70 to 91 %%", percent)
 		}
 	}
 	if len(renewedAt) < 3 {
-		t.Errorf("20 certificates were renewed at %v %% of the lifetime, want at least 3 different times", slices.Sorted(maps.Keys(renewedAt)))
+		t.Errorf("renewals of 20 certificates: got %v %% of the lifetime, want at least 3 different times", slices.Sorted(maps.Keys(renewedAt)))
 	}
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
@@ -58,10 +59,10 @@ func TestCertificatesAreRenewedAtDifferentTimes(t *testing.T) {
 			return
 		}
 	}
-	t.Error("metric berth_certificate_not_after_timestamp_seconds is missing")
+	t.Error("got no metric berth_certificate_not_after_timestamp_seconds, want it")
 }
 
-// A certificate that cannot be renewed stays in use.
+// TestRenewalFailureKeepsCertificate checks that a certificate that cannot be renewed stays in use.
 func TestRenewalFailureKeepsCertificate(t *testing.T) {
 	now := time.Now()
 	a, err := Open(t.TempDir(), func() time.Time { return now })
@@ -76,6 +77,6 @@ func TestRenewalFailureKeepsCertificate(t *testing.T) {
 	r.issue = func() ([]byte, []byte, error) { return nil, nil, errors.New("no disk") }
 	now = now.Add(leafLifetime * 95 / 100)
 	if r.Certificate() != original {
-		t.Error("the certificate was replaced after a failed renewal")
+		t.Error("after a failed renewal: got another certificate, want the original one")
 	}
 }

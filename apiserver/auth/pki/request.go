@@ -8,7 +8,7 @@ import (
 )
 
 // SignRequest signs a parsed request for a client or a server, whose subject and names the caller has
-// approved. The certificate is valid for at most ttl, one year, and the lifetime of the CA.
+// approved. The certificate is valid for ttl, but for at most one year and not longer than the CA.
 func (a *Authority) SignRequest(request *x509.CertificateRequest, usages []x509.ExtKeyUsage, keyUsage x509.KeyUsage, ttl time.Duration) (certPEM []byte, err error) {
 	if err := request.CheckSignature(); err != nil {
 		return nil, fmt.Errorf("certificate request: %w", err)

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Aggregator sets the rules of ClusterRoles with an aggregationRule to the union of the selected
-// roles.
+// Aggregator sets the rules of ClusterRoles with an aggregationRule to the union of the rules of the
+// selected roles.
 type Aggregator struct {
 	client kubernetes.Interface
 	roles  rbaclisters.ClusterRoleLister

@@ -39,8 +39,8 @@ func (a *Authorizer) authorize(_ context.Context, attrs authorizer.Attributes) (
 			errs = append(errs, err)
 			return true
 		}
-		// RoleBindings are visited for resource requests only: non-resource requests have no
-		// namespace.
+		// RoleBindings grant no non-resource URLs: such requests have no namespace, so that visit skips
+		// RoleBindings.
 		if !ruleAllows(attrs, rule) {
 			return true
 		}

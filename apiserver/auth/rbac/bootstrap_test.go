@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
@@ -54,14 +55,14 @@ func TestBootstrapRestoresMissingObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := builtInRole(t, "system:kube-scheduler").Rules
-	if len(got.Rules) < len(want) || !slices.ContainsFunc(got.Rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, extra) }) {
-		t.Errorf("%d rules, want the %d of the policy and the added one", len(got.Rules), len(want))
+	if covered, missing := validation.Covers(got.Rules, want); !covered || !slices.ContainsFunc(got.Rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, extra) }) {
+		t.Errorf("got rules %v, want those of the policy (missing: %v) and %v", got.Rules, missing, extra)
 	}
-	if got, _ := roles.Get(t.Context(), "system:discovery", metav1.GetOptions{}); len(got.Rules) != 0 {
-		t.Error("a role with autoupdate=false was changed")
+	if got, err := roles.Get(t.Context(), "system:discovery", metav1.GetOptions{}); err != nil || len(got.Rules) != 0 {
+		t.Errorf("role with autoupdate=false: got rules %v and error %v, want no rules", got.Rules, err)
 	}
 	if _, err := client.RbacV1().ClusterRoleBindings().Get(t.Context(), "system:basic-user", metav1.GetOptions{}); err != nil {
-		t.Errorf("a deleted binding was not restored: %v", err)
+		t.Errorf("deleted binding: got error %v, want the restored binding", err)
 	}
 }
 
@@ -73,7 +74,7 @@ func builtInRole(t *testing.T, name string) *rbacv1.ClusterRole {
 			return r
 		}
 	}
-	t.Fatalf("the policy has no ClusterRole %s", name)
+	t.Fatalf("got no ClusterRole %s in the policy, want it", name)
 	return nil
 }
 
@@ -98,16 +99,16 @@ func TestAggregationFollowsLabels(t *testing.T) {
 			return err == nil && slices.ContainsFunc(r.Rules, func(p rbacv1.PolicyRule) bool { return slices.Contains(p.Resources, resource) }), nil
 		}
 	}
-	eventually := func(name, resource string) {
+	waitForRule := func(name, resource string) {
 		t.Helper()
 		if err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Second, true, hasRule(name, resource)); err != nil {
-			t.Fatalf("role %s has no rule for %s after 10 s", name, resource)
+			t.Fatalf("role %s after 10 s: got no rule for %s, want one", name, resource)
 		}
 	}
-	eventually("view", "configmaps")
-	eventually("edit", "pods/eviction")
-	eventually("admin", "rolebindings")
-	eventually("admin", "configmaps") // through edit and view
+	waitForRule("view", "configmaps")
+	waitForRule("edit", "pods/eviction")
+	waitForRule("admin", "rolebindings")
+	waitForRule("admin", "configmaps") // through edit and view
 	custom := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "ships", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
 		Rules:      []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{"berth.dev"}, Resources: []string{"holds"}}},
@@ -115,11 +116,11 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	if _, err := client.RbacV1().ClusterRoles().Create(ctx, custom, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually("view", "holds")
-	eventually("admin", "holds")
+	waitForRule("view", "holds")
+	waitForRule("admin", "holds")
 }
 
-// TestBuiltInPermissions pins the permissions of Berth's identities.
+// TestBuiltInPermissions checks the permissions of Berth's identities.
 func TestBuiltInPermissions(t *testing.T) {
 	client := fake.NewClientset()
 	if err := Bootstrap(t.Context(), client); err != nil {
@@ -160,7 +161,7 @@ func TestBuiltInPermissions(t *testing.T) {
 		for _, request := range tc.requests {
 			decision, _, _ := NewAuthorizer(r).Authorize(t.Context(), parseRequest(tc.u, "a", request))
 			if got := decision == authorizer.DecisionAllow; got != tc.want {
-				t.Errorf("%s: %s: allowed %v, want %v", tc.u.GetName(), request, got, tc.want)
+				t.Errorf("%s: %s: got allowed %v, want %v", tc.u.GetName(), request, got, tc.want)
 			}
 		}
 	}

@@ -34,8 +34,8 @@ func compactRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return out
 }
 
-// ruleString formats a rule as upstream's messages do: {APIGroups:["apps"],
-// Resources:["deployments"], Verbs:["get" "list"]}
+// ruleString formats a rule as upstream's messages do, for example
+// {APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}.
 func ruleString(rule rbacv1.PolicyRule) string {
 	var parts []string
 	add := func(name string, values []string) {

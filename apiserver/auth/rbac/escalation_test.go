@@ -80,7 +80,7 @@ func TestEscalationIsForbidden(t *testing.T) {
 			}
 			err := e.Validate(t.Context(), newAttributes(u, tc.obj, tc.old, tc.ns, "r", tc.resource), nil)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want %q", err, tc.want)
+				t.Errorf("got error %v, want %q", err, tc.want)
 			}
 		})
 	}

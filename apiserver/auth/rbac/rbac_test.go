@@ -89,7 +89,7 @@ func TestAllowsMatchesRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check := func(request string, want bool) {
 				if got := Allows(parseRequest(nil, "", request), tc.rule); got != want {
-					t.Errorf("%s: allowed %v, want %v", request, got, want)
+					t.Errorf("%s: got allowed %v, want %v", request, got, want)
 				}
 			}
 			for _, request := range tc.allowed {
@@ -172,7 +172,7 @@ func TestAuthorizerUsesBindingsOfUser(t *testing.T) {
 		"role binding, path":               {userAnn, "", "get /healthz", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
 		"service account":                  {userAccount, "a", "get :pods x", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "web/a" of Role "local" to ServiceAccount "web/"`},
 		"service account, other namespace": {userAccount, "b", "get :pods x", authorizer.DecisionNoOpinion, ""},
-		"names do not cross kinds":         {otherUser, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
+		"name of another subject kind":     {otherUser, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reason, err := authz.Authorize(t.Context(), parseRequest(tc.u, tc.ns, tc.request))
@@ -187,6 +187,6 @@ func TestRulesForReturnsResourceAndPathRules(t *testing.T) {
 	_, _, r := newTestResolver(t, role("ClusterRole", "", "reader", readPods, readHealth), binding("", "ops", "ClusterRole", "reader", ops))
 	resources, urls, incomplete, err := NewAuthorizer(r).RulesFor(t.Context(), userOps, "a")
 	if len(resources) != 1 || len(urls) != 1 || incomplete || err != nil {
-		t.Errorf("%d resource rules, %d path rules, incomplete %v, error %v, want 1, 1, false and no error", len(resources), len(urls), incomplete, err)
+		t.Errorf("got %d resource rules, %d path rules, incomplete %v, error %v, want 1, 1, false and no error", len(resources), len(urls), incomplete, err)
 	}
 }

@@ -14,11 +14,12 @@ import (
 
 // NewSubjectAccessReview serves subjectaccessreviews, which authorize any subject.
 func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SubjectAccessReview] {
+	const kind = "SubjectAccessReview"
 	return &Storage[*authorizationv1.SubjectAccessReview]{
 		newObject: func() *authorizationv1.SubjectAccessReview { return &authorizationv1.SubjectAccessReview{} },
-		kind:      "SubjectAccessReview", singular: "subjectaccessreview",
+		kind:      kind, singular: "subjectaccessreview",
 		evaluate: func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
-			if err := newInvalid("SubjectAccessReview", append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, false)...)); err != nil {
+			if err := newInvalid(kind, append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, false)...)); err != nil {
 				return err
 			}
 			r.Status = authorize(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))

@@ -43,7 +43,7 @@ func (s *Storage[T]) GetSingularName() string { return s.singular }
 // Kind implements rest.KindProvider.
 func (s *Storage[T]) Kind() string { return s.kind }
 
-// Create evaluates obj.
+// Create evaluates a copy of obj and returns it with its status.
 func (s *Storage[T]) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
 	in, ok := obj.(T)
 	if !ok {

@@ -81,7 +81,7 @@ func TestSubjectAccessReviewDecisions(t *testing.T) {
 			out, err := post(contextFor(t, nil, ""), NewSubjectAccessReview(annAuthorizer), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
 			if tc.cause != "" {
 				if code(err) != 422 || !strings.Contains(err.Error(), tc.cause) {
-					t.Errorf("error %v, want 422 with %q", err, tc.cause)
+					t.Errorf("got error %v, want 422 with %q", err, tc.cause)
 				}
 				return
 			}
@@ -89,7 +89,7 @@ func TestSubjectAccessReviewDecisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s := out.(*authorizationv1.SubjectAccessReview).Status; s.Allowed != tc.allowed || s.Denied != tc.denied {
-				t.Errorf("status %+v, want allowed %v, denied %v", s, tc.allowed, tc.denied)
+				t.Errorf("got status %+v, want allowed %v, denied %v", s, tc.allowed, tc.denied)
 			}
 		})
 	}
@@ -104,28 +104,28 @@ func TestLocalAndSelfReviews(t *testing.T) {
 		return err
 	}
 	if err := local("a", "a"); err != nil {
-		t.Errorf("matching namespaces: %v, want no error", err)
+		t.Errorf("matching namespaces: got %v, want no error", err)
 	}
 	if err := local("a", "b"); code(err) != 422 {
-		t.Errorf("another namespace in spec: %v, want 422", err)
+		t.Errorf("another namespace in spec: got %v, want 422", err)
 	}
 	if err := local("b", "b"); code(err) != 400 {
-		t.Errorf("another namespace than the request's: %v, want 400", err)
+		t.Errorf("another namespace than the request's: got %v, want 400", err)
 	}
 	self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: pods("a")}}
 	out, err := post(contextFor(t, ann, ""), NewSelfSubjectAccessReview(annAuthorizer), self)
 	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
-		t.Errorf("SelfSubjectAccessReview of ann: %v, %v, want allowed", out, err)
+		t.Errorf("SelfSubjectAccessReview of ann: got %v, %v, want allowed", out, err)
 	}
 	if _, err := post(contextFor(t, nil, ""), NewSelfSubjectAccessReview(annAuthorizer), self); code(err) != 400 {
-		t.Errorf("SelfSubjectReview without a user: %v, want 400", err)
+		t.Errorf("SelfSubjectAccessReview without a user: got %v, want 400", err)
 	}
 	review, err := post(contextFor(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := review.(*authenticationv1.SelfSubjectReview).Status.UserInfo; got.Username != "ann" || got.Extra["k"][0] != "v" {
-		t.Errorf("user info %+v, want ann with extra k=v", got)
+		t.Errorf("got user info %+v, want ann with extra k=v", got)
 	}
 }
 
@@ -150,19 +150,19 @@ func TestTokenReviewAuthenticatesToken(t *testing.T) {
 		return out.(*authenticationv1.TokenReview).Status, nil
 	}
 	if s, err := review("valid"); err != nil || !s.Authenticated || s.User.Username != "ann" || s.Audiences[0] != "api" {
-		t.Errorf("valid token: %+v, %v, want ann for audience api", s, err)
+		t.Errorf("valid token: got %+v, %v, want ann for audience api", s, err)
 	}
 	if s, err := review("valid", "vault"); err != nil || s.Audiences[0] != "vault" {
-		t.Errorf("valid token for vault: %+v, %v, want audience vault", s, err)
+		t.Errorf("valid token for vault: got %+v, %v, want audience vault", s, err)
 	}
 	if s, err := review("expired"); err != nil || s.Authenticated || s.Error != "expired" {
-		t.Errorf("expired token: %+v, %v, want error expired", s, err)
+		t.Errorf("expired token: got %+v, %v, want error expired", s, err)
 	}
 	if s, err := review("unknown"); err != nil || s.Authenticated || s.Error != "invalid bearer token" {
-		t.Errorf("unknown token: %+v, %v, want error invalid bearer token", s, err)
+		t.Errorf("unknown token: got %+v, %v, want error invalid bearer token", s, err)
 	}
 	if _, err := review(""); code(err) != 400 {
-		t.Errorf("empty token: %v, want 400", err)
+		t.Errorf("empty token: got %v, want 400", err)
 	}
 }
 
@@ -173,6 +173,6 @@ func TestFieldSelectorsReachTheAuthorizer(t *testing.T) {
 	}}}
 	got, err := attributes(nil, res, nil).GetFieldSelector()
 	if len(got) != 1 || got[0].Field != "spec.nodeName" || got[0].Value != "n1" || err == nil {
-		t.Errorf("requirements %v, error %v; want one requirement, and an error for the unsupported one", got, err)
+		t.Errorf("got requirements %v, error %v; want one requirement, and an error for the unsupported one", got, err)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// DefaultIssuer is the iss claim of this cluster's tokens and the default audience of the API
-// server.
+// DefaultIssuer is the default issuer of service account tokens. The issuer is also the default
+// audience of the API server.
 const DefaultIssuer = "https://kubernetes.default.svc"
 
 // claims is the payload of a token. The field names are upstream's.

@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The discovery documents suffice to verify a token.
+// TestDiscoveryKeyVerifiesTokens checks that the discovery documents suffice to verify a token.
 func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	f := newFixture(t)
 	documents, err := f.issuer.DiscoveryHandlers("127.0.0.1:6443")
@@ -33,7 +33,7 @@ func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	}
 	get(MetadataPath, &metadata)
 	if metadata.Issuer != DefaultIssuer || metadata.Keys != "https://127.0.0.1:6443"+KeysPath {
-		t.Errorf("metadata %+v, want issuer %s and keys at %s", metadata, DefaultIssuer, KeysPath)
+		t.Errorf("got metadata %+v, want issuer %s and keys at %s", metadata, DefaultIssuer, KeysPath)
 	}
 	var keys struct{ Keys []jwk }
 	get(KeysPath, &keys)
@@ -51,6 +51,6 @@ func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	}
 	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(f.issue(t, BoundObjects{}), func(*jwt.Token) (any, error) { return public, nil })
 	if err != nil || token.Header["kid"] != keys.Keys[0].ID {
-		t.Errorf("error %v, kid %v, want kid %s", err, token.Header["kid"], keys.Keys[0].ID)
+		t.Errorf("got error %v, kid %v, want kid %s", err, token.Header["kid"], keys.Keys[0].ID)
 	}
 }

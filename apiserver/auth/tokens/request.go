@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
+// Lifetimes of tokens in seconds.
 const (
 	defaultSeconds = 60 * 60
 	minSeconds     = 10 * 60

@@ -52,7 +52,7 @@ func TestTokenRequestIsValidated(t *testing.T) {
 			out, err := NewRequestREST(f.issuer, f.store, []string{DefaultIssuer}).Create(ctx, account, in, nil, nil)
 			if tc.code != 0 {
 				if status, ok := err.(apierrors.APIStatus); !ok || status.Status().Code != tc.code {
-					t.Errorf("error %v, want code %d", err, tc.code)
+					t.Errorf("got error %v, want code %d", err, tc.code)
 				}
 				return
 			}
@@ -61,20 +61,20 @@ func TestTokenRequestIsValidated(t *testing.T) {
 			}
 			got := out.(*authenticationv1.TokenRequest)
 			if want := noon.Add(tc.lifetime); !got.Status.ExpirationTimestamp.Time.Equal(want) {
-				t.Errorf("expires %v, want %v", got.Status.ExpirationTimestamp, want)
+				t.Errorf("got expiration %v, want %v", got.Status.ExpirationTimestamp, want)
 			}
 			if _, ok, err := f.verifier().AuthenticateToken(t.Context(), got.Status.Token); !ok {
-				t.Errorf("the token is rejected: %v", err)
+				t.Errorf("authentication with the token: got error %v, want none", err)
 			}
 			if in.Status.Token != "" {
-				t.Error("Create changed the request object")
+				t.Error("got a token in the request object, want no change")
 			}
 		})
 	}
 }
 
-// The default audience is set after admission, because NodeRestriction checks whether the request has
-// an audience.
+// TestAdmissionGetsRequestedAudiences checks that the default audience is set after admission, because NodeRestriction
+// checks whether the request has an audience.
 func TestAdmissionGetsRequestedAudiences(t *testing.T) {
 	f := newFixture(t)
 	var admitted *authenticationv1.TokenRequest
@@ -87,6 +87,6 @@ func TestAdmissionGetsRequestedAudiences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := out.(*authenticationv1.TokenRequest).Spec.Audiences; admitted == nil || len(admitted.Spec.Audiences) != 0 || !slices.Equal(got, []string{DefaultIssuer}) {
-		t.Errorf("admission received %+v, the token has audiences %v, want the default audience after admission only", admitted, got)
+		t.Errorf("got request %+v in admission and audiences %v in the token, want the default audience after admission only", admitted, got)
 	}
 }

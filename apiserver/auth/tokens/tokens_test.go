@@ -101,13 +101,13 @@ func TestTokenAuthenticatesServiceAccount(t *testing.T) {
 	f := newFixture(t)
 	resp, ok, err := f.verifier().AuthenticateToken(t.Context(), f.issue(t, BoundObjects{Pod: f.pods["a/p"], NodeOfPod: f.nodes["n"]}))
 	if err != nil || !ok {
-		t.Fatalf("ok %v, error %v, want true and no error", ok, err)
+		t.Fatalf("got ok %v, error %v, want true and no error", ok, err)
 	}
 	if got, want := resp.User.GetName(), "system:serviceaccount:a:web"; got != want {
-		t.Errorf("user %q, want %q", got, want)
+		t.Errorf("got user %q, want %q", got, want)
 	}
 	if got, want := strings.Join(resp.User.GetGroups(), " "), "system:serviceaccounts system:serviceaccounts:a"; got != want {
-		t.Errorf("groups %q, want %q", got, want)
+		t.Errorf("got groups %q, want %q", got, want)
 	}
 	extra := resp.User.GetExtra()
 	for key, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestTokenAuthenticatesServiceAccount(t *testing.T) {
 		"authentication.kubernetes.io/node-name": "n", "authentication.kubernetes.io/node-uid": "4",
 	} {
 		if got := strings.Join(extra[key], " "); got != want {
-			t.Errorf("extra %s is %q, want %q", key, got, want)
+			t.Errorf("extra %s: got %q, want %q", key, got, want)
 		}
 	}
 }
@@ -151,9 +151,9 @@ func TestTokenIsInvalidAfterChange(t *testing.T) {
 			bound:  func(f *fixture) BoundObjects { return BoundObjects{Node: f.nodes["n"]} },
 			change: func(f *fixture) { delete(f.nodes, "n") }, want: "not found",
 		},
-		"expired":      {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
-		"just expired": {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway/2) }},
-		"not yet":      {change: func(f *fixture) { f.now = noon.Add(-time.Hour) }, want: "not valid yet"},
+		"expired":                   {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
+		"expired within the leeway": {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway/2) }},
+		"not yet valid":             {change: func(f *fixture) { f.now = noon.Add(-time.Hour) }, want: "not valid yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -165,13 +165,13 @@ func TestTokenIsInvalidAfterChange(t *testing.T) {
 			tc.change(f)
 			_, ok, err := f.verifier().AuthenticateToken(t.Context(), token)
 			if ok != (tc.want == "") || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("ok %v, error %v, want %q", ok, err, tc.want)
+				t.Errorf("got ok %v, error %v, want %q", ok, err, tc.want)
 			}
 		})
 	}
 }
 
-// forge signs the claims with another key or method.
+// forge returns a token for a/web with changed claims, signed with key.
 func forge(t *testing.T, method jwt.SigningMethod, key any, change func(*claims)) string {
 	t.Helper()
 	c := claims{
@@ -225,7 +225,7 @@ func TestForgedTokensAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, ok, err := f.verifier().AuthenticateToken(t.Context(), tc.token)
 			if ok || (err != nil) != tc.rejected {
-				t.Errorf("ok %v, error %v, want an error: %v", ok, err, tc.rejected)
+				t.Errorf("got ok %v, error %v, want an error: %v", ok, err, tc.rejected)
 			}
 		})
 	}
@@ -236,6 +236,6 @@ func TestRequestedAudienceIsChecked(t *testing.T) {
 	ctx := authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault", "db"})
 	resp, ok, err := f.verifier().AuthenticateToken(ctx, f.issue(t, BoundObjects{}, "vault", DefaultIssuer))
 	if err != nil || !ok || len(resp.Audiences) != 1 || resp.Audiences[0] != "vault" {
-		t.Errorf("response %v, ok %v, error %v; want audience vault", resp, ok, err)
+		t.Errorf("got response %v, ok %v, error %v; want audience vault", resp, ok, err)
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 )
 
 func defaultContainer(c *corev1.Container) {
-	podfields.SetDefault(&c.ImagePullPolicy, pullPolicyFor(c.Image))
-	podfields.SetDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	podfields.SetDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	defaulting.Set(&c.ImagePullPolicy, pullPolicyFor(c.Image))
+	defaulting.Set(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	defaulting.Set(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	for i := range c.Ports {
-		podfields.SetDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+		defaulting.Set(&c.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 	for i := range c.Env {
 		defaultEnv(c.Env[i].ValueFrom)
@@ -32,7 +32,7 @@ func defaultContainer(c *corev1.Container) {
 	}
 }
 
-// pullPolicyFor returns Always for images without tag and digest or with the tag latest, and
+// pullPolicyFor returns Always for images that have the tag latest, or neither a tag nor a digest. It returns
 // IfNotPresent for all others, including names that do not parse.
 func pullPolicyFor(image string) corev1.PullPolicy {
 	named, err := reference.ParseNormalizedNamed(image)
@@ -54,13 +54,13 @@ func defaultEnv(source *corev1.EnvVarSource) {
 	}
 	defaultFieldRef(source.FieldRef)
 	if source.FileKeyRef != nil {
-		podfields.SetDefaultPtr(&source.FileKeyRef.Optional, false)
+		defaulting.SetPointer(&source.FileKeyRef.Optional, false)
 	}
 }
 
 func defaultFieldRef(ref *corev1.ObjectFieldSelector) {
 	if ref != nil {
-		podfields.SetDefault(&ref.APIVersion, "v1")
+		defaulting.Set(&ref.APIVersion, "v1")
 	}
 }
 
@@ -68,13 +68,13 @@ func defaultProbe(probe *corev1.Probe) {
 	if probe == nil {
 		return
 	}
-	podfields.SetDefault(&probe.TimeoutSeconds, 1)
-	podfields.SetDefault(&probe.PeriodSeconds, 10)
-	podfields.SetDefault(&probe.SuccessThreshold, 1)
-	podfields.SetDefault(&probe.FailureThreshold, 3)
+	defaulting.Set(&probe.TimeoutSeconds, 1)
+	defaulting.Set(&probe.PeriodSeconds, 10)
+	defaulting.Set(&probe.SuccessThreshold, 1)
+	defaulting.Set(&probe.FailureThreshold, 3)
 	defaultHTTPGet(probe.HTTPGet)
 	if probe.GRPC != nil {
-		podfields.SetDefaultPtr(&probe.GRPC.Service, "")
+		defaulting.SetPointer(&probe.GRPC.Service, "")
 	}
 }
 
@@ -82,6 +82,6 @@ func defaultHTTPGet(action *corev1.HTTPGetAction) {
 	if action == nil {
 		return
 	}
-	podfields.SetDefault(&action.Path, "/")
-	podfields.SetDefault(&action.Scheme, corev1.URISchemeHTTP)
+	defaulting.Set(&action.Path, "/")
+	defaulting.Set(&action.Scheme, corev1.URISchemeHTTP)
 }

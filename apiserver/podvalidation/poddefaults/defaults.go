@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
@@ -28,7 +29,7 @@ func DefaultPod(pod *corev1.Pod) {
 		defaultRequests(&pod.Spec.Containers[i].Resources)
 	}
 	defaultPodLevelResources(pod)
-	podfields.SetDefaultPtr(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	defaulting.SetPointer(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if pod.Spec.HostNetwork {
 		defaultHostPorts(pod.Spec.Containers)
 		defaultHostPorts(pod.Spec.InitContainers)
@@ -46,11 +47,11 @@ func DefaultPodTemplate(template *corev1.PodTemplateSpec) {
 
 // DefaultPodSpec sets the defaults that pods and templates share.
 func DefaultPodSpec(spec *corev1.PodSpec) {
-	podfields.SetDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
-	podfields.SetDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
-	podfields.SetDefault(&spec.SchedulerName, corev1.DefaultSchedulerName)
-	podfields.SetDefaultPtr(&spec.SecurityContext, corev1.PodSecurityContext{})
-	podfields.SetDefaultPtr(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
+	defaulting.Set(&spec.DNSPolicy, corev1.DNSClusterFirst)
+	defaulting.Set(&spec.RestartPolicy, corev1.RestartPolicyAlways)
+	defaulting.Set(&spec.SchedulerName, corev1.DefaultSchedulerName)
+	defaulting.SetPointer(&spec.SecurityContext, corev1.PodSecurityContext{})
+	defaulting.SetPointer(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	if *spec.TerminationGracePeriodSeconds < 0 {
 		// Negative periods were valid in old releases and meant 1 s.
 		spec.TerminationGracePeriodSeconds = new(int64)
@@ -88,7 +89,7 @@ func DefaultResourceList(list corev1.ResourceList) {
 
 // AliasServiceAccount keeps serviceAccountName and the deprecated serviceAccount in sync.
 func AliasServiceAccount(spec *corev1.PodSpec) {
-	podfields.SetDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	defaulting.Set(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 }
 
@@ -148,7 +149,7 @@ func defaultHostPorts(containers []corev1.Container) {
 	for i := range containers {
 		for j := range containers[i].Ports {
 			port := &containers[i].Ports[j]
-			podfields.SetDefault(&port.HostPort, port.ContainerPort)
+			defaulting.Set(&port.HostPort, port.ContainerPort)
 		}
 	}
 }

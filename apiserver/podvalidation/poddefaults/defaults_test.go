@@ -33,7 +33,7 @@ func TestDefaultingIsIdempotent(t *testing.T) {
 	first := pod.DeepCopy()
 	DefaultPod(pod)
 	if !equality.Semantic.DeepEqual(first, pod) {
-		t.Errorf("the second defaulting changed\n%+v\nto\n%+v", first.Spec, pod.Spec)
+		t.Errorf("second defaulting:\n got %+v\nwant %+v", pod.Spec, first.Spec)
 	}
 }
 
@@ -43,16 +43,16 @@ func TestDefaultPodSetsDefaults(t *testing.T) {
 	DefaultPod(pod)
 	c := pod.Spec.Containers[0]
 	if *pod.Spec.TerminationGracePeriodSeconds != 1 {
-		t.Errorf("a negative grace period became %d, want 1", *pod.Spec.TerminationGracePeriodSeconds)
+		t.Errorf("grace period -7: got %d, want 1", *pod.Spec.TerminationGracePeriodSeconds)
 	}
 	if pod.Spec.ServiceAccountName != "s" {
-		t.Error("serviceAccount was not copied to serviceAccountName")
+		t.Errorf("got serviceAccountName %q, want s", pod.Spec.ServiceAccountName)
 	}
 	if c.Ports[0].HostPort != 80 || c.Ports[0].Protocol != corev1.ProtocolTCP {
-		t.Errorf("port with hostNetwork: %+v, want TCP with host port 80", c.Ports[0])
+		t.Errorf("port with hostNetwork: got %+v, want TCP with host port 80", c.Ports[0])
 	}
 	if got := c.Resources.Requests[corev1.ResourceCPU]; got.String() != "1m" {
-		t.Errorf("100u of CPU was rounded to %s, want 1m", got.String())
+		t.Errorf("100u of CPU: got %s, want 1m", got.String())
 	}
 }
 
@@ -67,19 +67,19 @@ func TestDefaultPodTemplateSetsNoPodDefaults(t *testing.T) {
 }
 
 func TestPodLevelRequestDefaults(t *testing.T) {
-	for _, f := range []struct{ name, patch, cpu, memory string }{
+	for _, tc := range []struct{ name, patch, cpu, memory string }{
 		{"from the limits", `spec: {resources: {limits: {cpu: 1, memory: 1Gi}}}`, "1", "1Gi"},
 		{"from container requests, before limits",
 			`spec: {resources: {limits: {cpu: 1, memory: 1Gi}}, containers: [{name: c, image: x, resources: {requests: {cpu: 200m}}}]}`, "200m", "1Gi"},
 		{"none if only requests are set",
 			`spec: {resources: {requests: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {memory: 1Gi}}}]}`, "1", "0"},
 	} {
-		t.Run(f.name, func(t *testing.T) {
-			pod := podtest.Pod(t, f.patch)
+		t.Run(tc.name, func(t *testing.T) {
+			pod := podtest.Pod(t, tc.patch)
 			DefaultPod(pod)
 			got := pod.Spec.Resources.Requests
-			if got.Cpu().Cmp(resource.MustParse(f.cpu)) != 0 || got.Memory().Cmp(resource.MustParse(f.memory)) != 0 {
-				t.Errorf("got %v, want cpu %s and memory %s", got, f.cpu, f.memory)
+			if got.Cpu().Cmp(resource.MustParse(tc.cpu)) != 0 || got.Memory().Cmp(resource.MustParse(tc.memory)) != 0 {
+				t.Errorf("got %v, want cpu %s and memory %s", got, tc.cpu, tc.memory)
 			}
 		})
 	}

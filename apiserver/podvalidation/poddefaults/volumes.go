@@ -3,7 +3,7 @@ package poddefaults
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 )
 
 // defaultFileMode is the default mode of projected files.
@@ -18,13 +18,13 @@ func defaultVolume(v *corev1.Volume) {
 	}
 	switch {
 	case v.HostPath != nil:
-		podfields.SetDefaultPtr(&v.HostPath.Type, corev1.HostPathUnset)
+		defaulting.SetPointer(&v.HostPath.Type, corev1.HostPathUnset)
 	case v.Secret != nil:
-		podfields.SetDefaultPtr(&v.Secret.DefaultMode, defaultFileMode)
+		defaulting.SetPointer(&v.Secret.DefaultMode, defaultFileMode)
 	case v.ConfigMap != nil:
-		podfields.SetDefaultPtr(&v.ConfigMap.DefaultMode, defaultFileMode)
+		defaulting.SetPointer(&v.ConfigMap.DefaultMode, defaultFileMode)
 	case v.DownwardAPI != nil:
-		podfields.SetDefaultPtr(&v.DownwardAPI.DefaultMode, defaultFileMode)
+		defaulting.SetPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
 		defaultDownwardFiles(v.DownwardAPI.Items)
 	case v.Projected != nil:
 		defaultProjected(v.Projected)
@@ -33,7 +33,7 @@ func defaultVolume(v *corev1.Volume) {
 			DefaultPersistentVolumeClaimSpec(&template.Spec)
 		}
 	case v.Image != nil:
-		podfields.SetDefault(&v.Image.PullPolicy, pullPolicyFor(v.Image.Reference))
+		defaulting.Set(&v.Image.PullPolicy, pullPolicyFor(v.Image.Reference))
 	default:
 		defaultRemoteVolume(v)
 	}
@@ -42,34 +42,34 @@ func defaultVolume(v *corev1.Volume) {
 func defaultRemoteVolume(v *corev1.Volume) {
 	switch {
 	case v.ISCSI != nil:
-		podfields.SetDefault(&v.ISCSI.ISCSIInterface, "default")
+		defaulting.Set(&v.ISCSI.ISCSIInterface, "default")
 	case v.RBD != nil:
-		podfields.SetDefault(&v.RBD.RBDPool, "rbd")
-		podfields.SetDefault(&v.RBD.RadosUser, "admin")
-		podfields.SetDefault(&v.RBD.Keyring, "/etc/ceph/keyring")
+		defaulting.Set(&v.RBD.RBDPool, "rbd")
+		defaulting.Set(&v.RBD.RadosUser, "admin")
+		defaulting.Set(&v.RBD.Keyring, "/etc/ceph/keyring")
 	case v.AzureDisk != nil:
-		podfields.SetDefaultPtr(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
-		podfields.SetDefaultPtr(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
-		podfields.SetDefaultPtr(&v.AzureDisk.FSType, "ext4")
-		podfields.SetDefaultPtr(&v.AzureDisk.ReadOnly, false)
+		defaulting.SetPointer(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		defaulting.SetPointer(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+		defaulting.SetPointer(&v.AzureDisk.FSType, "ext4")
+		defaulting.SetPointer(&v.AzureDisk.ReadOnly, false)
 	case v.ScaleIO != nil:
-		podfields.SetDefault(&v.ScaleIO.StorageMode, "ThinProvisioned")
-		podfields.SetDefault(&v.ScaleIO.FSType, "xfs")
+		defaulting.Set(&v.ScaleIO.StorageMode, "ThinProvisioned")
+		defaulting.Set(&v.ScaleIO.FSType, "xfs")
 	}
 }
 
 func defaultProjected(p *corev1.ProjectedVolumeSource) {
-	podfields.SetDefaultPtr(&p.DefaultMode, defaultFileMode)
+	defaulting.SetPointer(&p.DefaultMode, defaultFileMode)
 	for i := range p.Sources {
 		source := &p.Sources[i]
 		if source.DownwardAPI != nil {
 			defaultDownwardFiles(source.DownwardAPI.Items)
 		}
 		if source.ServiceAccountToken != nil {
-			podfields.SetDefaultPtr(&source.ServiceAccountToken.ExpirationSeconds, tokenLifetime)
+			defaulting.SetPointer(&source.ServiceAccountToken.ExpirationSeconds, tokenLifetime)
 		}
 		if source.PodCertificate != nil {
-			podfields.SetDefaultPtr(&source.PodCertificate.MaxExpirationSeconds, 24*60*60)
+			defaulting.SetPointer(&source.PodCertificate.MaxExpirationSeconds, 24*60*60)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func defaultDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 
 // DefaultPersistentVolumeClaimSpec sets the defaults of a claim or a claim template.
 func DefaultPersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec) {
-	podfields.SetDefaultPtr(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	defaulting.SetPointer(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	DefaultResourceList(spec.Resources.Limits)
 	DefaultResourceList(spec.Resources.Requests)
 }

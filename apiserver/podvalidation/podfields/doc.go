@@ -1,3 +1,3 @@
-// Package podfields reads, iterates over and defaults fields of pods. Validation, defaulting,
-// strategies and warnings share it.
+// Package podfields reads and iterates over fields of pods. Validation, defaulting, strategies and
+// warnings share it.
 package podfields

@@ -69,21 +69,6 @@ func Deref[T any](p *T) T {
 	return *p
 }
 
-// SetDefault sets *field to value if it has the zero value.
-func SetDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
-// SetDefaultPtr sets *field to a pointer to value if it is nil.
-func SetDefaultPtr[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
-}
-
 // HasKey reports whether m has the key.
 func HasKey(m map[string]string, key string) bool {
 	_, ok := m[key]

@@ -42,7 +42,8 @@ func dropDisabledFieldsOnUpdate(newSpec, oldSpec *corev1.PodSpec) {
 	}
 }
 
-// dropDisabledLifecycleFields clears the stop signal and an otherwise empty lifecycle.
+// dropDisabledLifecycleFields clears the protocol of hooks, the stop signal, and a lifecycle that has only the stop
+// signal.
 func dropDisabledLifecycleFields(c *corev1.Container) {
 	if c.Lifecycle == nil {
 		return

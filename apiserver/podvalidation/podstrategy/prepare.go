@@ -4,12 +4,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// PrepareForCreate prepares a new pod: it resets the status to Pending, sets the QoS class and the
-// SchedulingGated condition, clears disabled fields and merges matchLabelKeys into selectors.
+// PrepareForCreate prepares a new pod: it resets the status to Pending, sets the QoS class and the SchedulingGated
+// condition, and clears disabled fields. It merges matchLabelKeys and mismatchLabelKeys into selectors, and sets
+// AppArmor fields from annotations.
 func PrepareForCreate(pod *corev1.Pod) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: QOSClass(pod)}
 	dropDisabledFields(&pod.Spec)
@@ -28,7 +30,7 @@ func PrepareForCreate(pod *corev1.Pod) {
 	applyAppArmorAnnotations(pod)
 }
 
-// PrepareForUpdate restores the status, which an update cannot change.
+// PrepareForUpdate restores the status, which an update cannot change, and clears disabled fields.
 func PrepareForUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Status = *oldPod.Status.DeepCopy()
 	poddefaults.AliasServiceAccount(&newPod.Spec)
@@ -51,13 +53,13 @@ func PrepareForStatusUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Spec = *oldPod.Spec.DeepCopy()
 	newPod.DeletionTimestamp = nil
 	newPod.OwnerReferences = oldPod.OwnerReferences
-	podfields.SetDefault(&newPod.Status.QOSClass, oldPod.Status.QOSClass)
-	podfields.SetDefault(&newPod.Status.ObservedGeneration, oldPod.Status.ObservedGeneration)
+	defaulting.Set(&newPod.Status.QOSClass, oldPod.Status.QOSClass)
+	defaulting.Set(&newPod.Status.ObservedGeneration, oldPod.Status.ObservedGeneration)
 	for i := range newPod.Status.Conditions {
 		condition := &newPod.Status.Conditions[i]
 		for _, old := range oldPod.Status.Conditions {
 			if old.Type == condition.Type {
-				podfields.SetDefault(&condition.ObservedGeneration, old.ObservedGeneration)
+				defaulting.Set(&condition.ObservedGeneration, old.ObservedGeneration)
 			}
 		}
 	}
@@ -70,8 +72,8 @@ func PrepareForEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Spec.EphemeralContainers = ephemeral
 }
 
-// PrepareForResize restores everything except resources and resize policies of existing containers
-// and pod-level resources. Validation rejects reordered containers.
+// PrepareForResize restores everything except pod-level resources and the resources and resize policies of
+// existing regular containers and sidecars. Validation rejects reordered containers.
 func PrepareForResize(newPod, oldPod *corev1.Pod) {
 	requested := newPod.Spec
 	resetToOld(newPod, oldPod)
@@ -169,7 +171,7 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 			if podProfile != nil && podProfile.Type == profile.Type && podfields.Deref(podProfile.LocalhostProfile) == podfields.Deref(profile.LocalhostProfile) {
 				continue
 			}
-			podfields.SetDefaultPtr(&c.SecurityContext, corev1.SecurityContext{})
+			defaulting.SetPointer(&c.SecurityContext, corev1.SecurityContext{})
 			c.SecurityContext.AppArmorProfile = profile
 		}
 	}

@@ -14,7 +14,7 @@ func TestMatchLabelKeysAreMerged(t *testing.T) {
 	PrepareForCreate(pod)
 	got := pod.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchExpressions
 	if len(got) != 2 || got[0].Operator != "In" || got[1].Operator != "NotIn" || got[0].Values[0] != "x" {
-		t.Errorf("expressions %v, want a In x and a NotIn x", got)
+		t.Errorf("got expressions %v, want a In x and a NotIn x", got)
 	}
 }
 
@@ -23,7 +23,7 @@ func TestAppArmorAnnotationsBecomeFields(t *testing.T) {
 	PrepareForCreate(pod)
 	profile := pod.Spec.Containers[0].SecurityContext.AppArmorProfile
 	if profile.Type != corev1.AppArmorProfileTypeLocalhost || *profile.LocalhostProfile != "profile" {
-		t.Errorf("profile %+v, want Localhost profile", profile)
+		t.Errorf("got %+v, want type Localhost and name profile", profile)
 	}
 }
 
@@ -33,7 +33,7 @@ func TestDisabledFieldsAreDropped(t *testing.T) {
 	PrepareForCreate(pod)
 	sidecar := pod.Spec.InitContainers[0].Lifecycle
 	if pod.Spec.SchedulingGroup != nil || pod.Spec.Containers[0].Lifecycle != nil || sidecar.StopSignal != nil || sidecar.PreStop == nil {
-		t.Errorf("group %v, lifecycles %v and %v, want only preStop of the sidecar", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
+		t.Errorf("got group %v, lifecycles %v and %v, want only preStop of the sidecar", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
 	}
 }
 
@@ -42,6 +42,6 @@ func TestUpdateRetainsStoredDisabledFields(t *testing.T) {
 	newPod := oldPod.DeepCopy()
 	PrepareForUpdate(newPod, oldPod)
 	if newPod.Spec.SchedulingGroup == nil {
-		t.Error("an update cleared a field that was stored")
+		t.Error("got no schedulingGroup, want that of the stored pod")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// deprecatedNodeLabels are the deprecated node labels with their warnings.
-var deprecatedNodeLabels = map[string]string{
+// DeprecatedNodeLabels are the deprecated node labels with their warnings.
+var DeprecatedNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
 	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
@@ -20,7 +20,7 @@ var deprecatedNodeLabels = map[string]string{
 
 func (w *warnings) checkNodeLabels(spec *field.Path) {
 	for key := range podfields.SortedByKey(w.spec.NodeSelector) {
-		if reason, ok := deprecatedNodeLabels[key]; ok {
+		if reason, ok := DeprecatedNodeLabels[key]; ok {
 			w.warnf(spec.Child("nodeSelector").Key(key), "%s", reason)
 		}
 	}
@@ -47,7 +47,7 @@ func (w *warnings) checkNodeTerm(term *corev1.NodeSelectorTerm, path *field.Path
 }
 
 func (w *warnings) checkDeprecatedKey(key string, path *field.Path) {
-	if reason, ok := deprecatedNodeLabels[key]; ok {
+	if reason, ok := DeprecatedNodeLabels[key]; ok {
 		w.warnf(path, "%s is %s", key, reason)
 	}
 }

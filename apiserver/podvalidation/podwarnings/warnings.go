@@ -168,7 +168,7 @@ func (w *warnings) checkContainer(c *corev1.Container, path, annotations *field.
 	w.checkHiddenEnv(c.Env, path.Child("env"))
 }
 
-// checkHiddenEnv warns of variables that are defined twice, unless the second refers to the first.
+// checkHiddenEnv warns of variables that are defined twice, unless the second value extends the first.
 func (w *warnings) checkHiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, v := range vars {

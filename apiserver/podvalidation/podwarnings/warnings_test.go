@@ -12,7 +12,7 @@ import (
 )
 
 func TestPodWarnings(t *testing.T) {
-	for _, f := range []struct {
+	for _, tc := range []struct {
 		name, patch string
 		want        []string
 	}{
@@ -32,23 +32,23 @@ func TestPodWarnings(t *testing.T) {
 			[]string{`spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`}},
 		{"a missing selector selects no pods", `spec: {topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, topologyKey: z}]}`,
 			[]string{`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`}},
-		{"removed volume plugin", `spec: {volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]}`,
+		{"a volume plugin was removed", `spec: {volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]}`,
 			[]string{`spec.volumes[0].glusterfs: deprecated in v1.25, non-functional in v1.26+`}},
 		{"a pull secret has no name", `spec: {imagePullSecrets: [{name: ""}]}`,
 			[]string{`spec.imagePullSecrets[0].name: invalid empty name ""`}},
 		{"an alias is repeated", `spec: {hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 10.0.0.1, hostnames: [b]}]}`,
 			[]string{`spec.hostAliases[1].ip: duplicate ip "10.0.0.1"`}},
 	} {
-		t.Run(f.name, func(t *testing.T) {
-			if got := PodWarnings(t.Context(), storedPod(t, f.patch), nil); !slices.Equal(got, f.want) {
-				t.Errorf("\n got %q\nwant %q", got, f.want)
+		t.Run(tc.name, func(t *testing.T) {
+			if got := PodWarnings(t.Context(), defaultedPod(t, tc.patch), nil); !slices.Equal(got, tc.want) {
+				t.Errorf("\n got %q\nwant %q", got, tc.want)
 			}
 		})
 	}
 }
 
 func TestPodTemplateWarningsHavePath(t *testing.T) {
-	pod := storedPod(t, `spec: {nodeSelector: {beta.kubernetes.io/os: linux}}`)
+	pod := defaultedPod(t, `spec: {nodeSelector: {beta.kubernetes.io/os: linux}}`)
 	template := &corev1.PodTemplateSpec{Spec: pod.Spec}
 	got := PodTemplateWarnings(t.Context(), field.NewPath("spec", "template"), template, nil)
 	want := `spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`
@@ -57,8 +57,8 @@ func TestPodTemplateWarningsHavePath(t *testing.T) {
 	}
 }
 
-// storedPod returns the defaulted pod.
-func storedPod(t *testing.T, patch string) *corev1.Pod {
+// defaultedPod returns the test pod with a patch and defaults.
+func defaultedPod(t *testing.T, patch string) *corev1.Pod {
 	t.Helper()
 	pod := podtest.Pod(t, patch)
 	poddefaults.DefaultPod(pod)

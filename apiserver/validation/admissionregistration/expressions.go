@@ -43,36 +43,36 @@ func (c compiler) withVariables(params *v1.ParamKind) (compiler, error) {
 	return c, err
 }
 
+// mode returns the environment in which an expression is compiled.
+func (c compiler) mode(expression string) environment.Type {
+	if c.accepted.Has(expression) {
+		return environment.StoredExpressions
+	}
+	return environment.NewExpressions
+}
+
 // check compiles an expression. It reports an empty one as missing.
 func (c compiler) check(expression cel.ExpressionAccessor, path *field.Path) field.ErrorList {
 	text := expression.GetExpression()
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	mode := environment.NewExpressions
-	if c.accepted.Has(text) {
-		mode = environment.StoredExpressions
-	}
 	var compile cel.Compiler = c.composed
 	if c.composed == nil {
 		compile = cel.NewCompiler(baseEnvironment())
 	}
-	if result := compile.CompileCELExpression(expression, c.declared, mode); result.Error != nil {
+	if result := compile.CompileCELExpression(expression, c.declared, c.mode(text)); result.Error != nil {
 		return field.ErrorList{field.Invalid(path, text, result.Error.Detail)}
 	}
 	return nil
 }
 
-// variable compiles a variable and makes it available to the expressions after it.
-func (c compiler) variable(v *v1.Variable, path *field.Path) field.ErrorList {
+// addVariable compiles a variable and makes it available to the expressions after it.
+func (c compiler) addVariable(v *v1.Variable, path *field.Path) field.ErrorList {
 	if v.Expression == "" {
 		return field.ErrorList{field.Required(path, "expression is not specified")}
 	}
-	mode := environment.NewExpressions
-	if c.accepted.Has(v.Expression) {
-		mode = environment.StoredExpressions
-	}
-	result := c.composed.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, c.declared, mode)
+	result := c.composed.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, c.declared, c.mode(v.Expression))
 	if result.Error != nil {
 		return field.ErrorList{field.Invalid(path, v.Expression, result.Error.Detail)}
 	}

@@ -31,7 +31,7 @@ type policySpec struct {
 
 // ValidateValidatingPolicy validates a new policy.
 func ValidateValidatingPolicy(p *v1.ValidatingAdmissionPolicy) field.ErrorList {
-	return validatingPolicy(p, nil)
+	return validateValidatingPolicy(p, nil)
 }
 
 // ValidateValidatingPolicyUpdate validates an update. Unchanged expressions are not rejected.
@@ -43,7 +43,7 @@ func ValidateValidatingPolicyUpdate(p, old *v1.ValidatingAdmissionPolicy) field.
 	for i := range old.Spec.AuditAnnotations {
 		accepted.Insert(old.Spec.AuditAnnotations[i].ValueExpression)
 	}
-	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validatingPolicy(p, accepted)...)
+	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validateValidatingPolicy(p, accepted)...)
 }
 
 func acceptedExpressions(variables []v1.Variable, conditions []v1.MatchCondition) sets.Set[string] {
@@ -57,15 +57,15 @@ func acceptedExpressions(variables []v1.Variable, conditions []v1.MatchCondition
 	return accepted
 }
 
-func validatingPolicy(p *v1.ValidatingAdmissionPolicy, accepted sets.Set[string]) field.ErrorList {
+func validateValidatingPolicy(p *v1.ValidatingAdmissionPolicy, accepted sets.Set[string]) field.ErrorList {
 	path := field.NewPath("spec")
 	s := &p.Spec
-	errs, c := policy(&p.ObjectMeta, policySpec{s.ParamKind, s.MatchConstraints, s.FailurePolicy, s.Variables, s.MatchConditions}, accepted, path)
+	errs, c := validatePolicy(&p.ObjectMeta, policySpec{s.ParamKind, s.MatchConstraints, s.FailurePolicy, s.Variables, s.MatchConditions}, accepted, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		errs = append(errs, field.Required(path.Child("validations"), "validations or auditAnnotations must contain at least one item"))
 	}
 	for i := range s.Validations {
-		errs = append(errs, validationRule(&s.Validations[i], c, path.Child("validations").Index(i))...)
+		errs = append(errs, validateValidation(&s.Validations[i], c, path.Child("validations").Index(i))...)
 	}
 	if len(s.AuditAnnotations) > maxAuditAnnotations {
 		errs = append(errs, field.TooMany(path.Child("auditAnnotations"), len(s.AuditAnnotations), maxAuditAnnotations))
@@ -83,7 +83,7 @@ func validatingPolicy(p *v1.ValidatingAdmissionPolicy, accepted sets.Set[string]
 	return errs
 }
 
-func validationRule(v *v1.Validation, c compiler, path *field.Path) field.ErrorList {
+func validateValidation(v *v1.Validation, c compiler, path *field.Path) field.ErrorList {
 	errs := c.check(&validating.ValidationCondition{Expression: strings.TrimSpace(v.Expression)}, path.Child("expression"))
 	if strings.ContainsAny(v.Message, "\r\n") {
 		errs = append(errs, field.Invalid(path.Child("message"), v.Message, "message must not contain line breaks"))
@@ -103,8 +103,8 @@ func validationRule(v *v1.Validation, c compiler, path *field.Path) field.ErrorL
 	return errs
 }
 
-// policy validates what both kinds of policies have. The returned compiler has the policy's variables.
-func policy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], path *field.Path) (field.ErrorList, compiler) {
+// validatePolicy validates what both kinds of policies have. The returned compiler has the policy's variables.
+func validatePolicy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], path *field.Path) (field.ErrorList, compiler) {
 	errs := checks.ObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateParamKind(s.paramKind, path.Child("paramKind"))...)
 	if s.failurePolicy == nil {
@@ -137,7 +137,7 @@ func policy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], pa
 			continue
 		}
 		names.Insert(v.Name)
-		errs = append(errs, c.variable(v, childPath.Child("expression"))...)
+		errs = append(errs, c.addVariable(v, childPath.Child("expression"))...)
 	}
 	return append(errs, validateMatchConditions(s.matchConditions, c, path.Child("matchConditions"))...), c
 }
@@ -159,7 +159,7 @@ func validateParamKind(kind *v1.ParamKind, path *field.Path) (errs field.ErrorLi
 
 // ValidateMutatingPolicy validates a new policy.
 func ValidateMutatingPolicy(p *v1.MutatingAdmissionPolicy) field.ErrorList {
-	return mutatingPolicy(p, nil)
+	return validateMutatingPolicy(p, nil)
 }
 
 // ValidateMutatingPolicyUpdate validates an update. Unchanged expressions are not rejected.
@@ -172,13 +172,13 @@ func ValidateMutatingPolicyUpdate(p, old *v1.MutatingAdmissionPolicy) field.Erro
 			accepted.Insert(m.JSONPatch.Expression)
 		}
 	}
-	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), mutatingPolicy(p, accepted)...)
+	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validateMutatingPolicy(p, accepted)...)
 }
 
-func mutatingPolicy(p *v1.MutatingAdmissionPolicy, accepted sets.Set[string]) field.ErrorList {
+func validateMutatingPolicy(p *v1.MutatingAdmissionPolicy, accepted sets.Set[string]) field.ErrorList {
 	path := field.NewPath("spec")
 	s := &p.Spec
-	errs, c := policy(&p.ObjectMeta, policySpec{s.ParamKind, s.MatchConstraints, s.FailurePolicy, s.Variables, s.MatchConditions}, accepted, path)
+	errs, c := validatePolicy(&p.ObjectMeta, policySpec{s.ParamKind, s.MatchConstraints, s.FailurePolicy, s.Variables, s.MatchConditions}, accepted, path)
 	errs = append(errs, checks.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"), v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy)...)
 	if len(s.Mutations) == 0 {
 		errs = append(errs, field.Required(path.Child("mutations"), "must contain at least one item"))

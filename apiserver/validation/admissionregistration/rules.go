@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// validateRule validates the operations and resources of a rule.
+// validateRule validates the operations, API groups, API versions, resources and scope of a rule.
 func validateRule(r *v1.RuleWithOperations, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(r.Operations) == 0 {
@@ -31,7 +31,7 @@ func validateRule(r *v1.RuleWithOperations, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateNames requires a list in which "*" stands alone. The core group is the empty name.
+// validateNames requires one or more names, and that "*" is the only one. allowEmpty allows "", the core group.
 func validateNames(list []string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}

@@ -12,31 +12,34 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultDaemonSet sets the update strategy and the history limit.
+// DefaultDaemonSet sets the update strategy, the history limit and the defaults of the pod template.
 func DefaultDaemonSet(ds *appsv1.DaemonSet) {
 	strategy := &ds.Spec.UpdateStrategy
-	checks.SetDefault(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	defaulting.Set(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
 	if strategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		checks.SetDefaultPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-		checks.SetDefaultPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
-		checks.SetDefaultPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		defaulting.SetPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		defaulting.SetPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		defaulting.SetPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
-	checks.SetDefaultPointer(&ds.Spec.RevisionHistoryLimit, 10)
+	defaulting.SetPointer(&ds.Spec.RevisionHistoryLimit, 10)
 	poddefaults.DefaultPodTemplate(&ds.Spec.Template)
 }
 
-// PrepareDaemonSetForCreate initializes the template generation, which is an annotation.
+// PrepareDaemonSetForCreate clears fields of disabled feature gates and initializes the template
+// generation, which is an annotation.
 func PrepareDaemonSetForCreate(ds *appsv1.DaemonSet) {
 	podstrategy.PrepareTemplate(&ds.Spec.Template, nil)
 	setTemplateGeneration(ds, 1)
 }
 
-// PrepareDaemonSetForUpdate increments the template generation if the template changes.
+// PrepareDaemonSetForUpdate clears fields of disabled feature gates and increments the template
+// generation if the template changes.
 func PrepareDaemonSetForUpdate(ds, old *appsv1.DaemonSet) {
 	podstrategy.PrepareTemplate(&ds.Spec.Template, &old.Spec.Template)
 	generation := templateGeneration(old)
@@ -91,7 +94,7 @@ func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, allowInvalidLabels bool) 
 	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
 		errs = append(errs, field.Invalid(templatePath.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
 	}
-	if spec.Selector != nil && checks.EmptySelector(spec.Selector) {
+	if spec.Selector != nil && checks.IsEmptySelector(spec.Selector) {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "empty selector is invalid for daemonset"))
 	}
 	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, templatePath)...)

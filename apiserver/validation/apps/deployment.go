@@ -9,23 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultDeployment sets replicas, strategy and limits.
+// DefaultDeployment sets replicas, strategy, limits and the defaults of the pod template.
 func DefaultDeployment(d *appsv1.Deployment) {
-	checks.SetDefaultPointer(&d.Spec.Replicas, 1)
+	defaulting.SetPointer(&d.Spec.Replicas, 1)
 	strategy := &d.Spec.Strategy
-	checks.SetDefault(&strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	defaulting.Set(&strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
 	if strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		checks.SetDefaultPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		checks.SetDefaultPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
-		checks.SetDefaultPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+		defaulting.SetPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		defaulting.SetPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		defaulting.SetPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
 	}
-	checks.SetDefaultPointer(&d.Spec.RevisionHistoryLimit, 10)
-	checks.SetDefaultPointer(&d.Spec.ProgressDeadlineSeconds, 600)
+	defaulting.SetPointer(&d.Spec.RevisionHistoryLimit, 10)
+	defaulting.SetPointer(&d.Spec.ProgressDeadlineSeconds, 600)
 	poddefaults.DefaultPodTemplate(&d.Spec.Template)
 }
 

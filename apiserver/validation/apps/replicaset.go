@@ -9,14 +9,15 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultReplicaSet sets replicas to 1.
+// DefaultReplicaSet sets replicas to 1 and the defaults of the pod template.
 func DefaultReplicaSet(rs *appsv1.ReplicaSet) {
-	checks.SetDefaultPointer(&rs.Spec.Replicas, 1)
+	defaulting.SetPointer(&rs.Spec.Replicas, 1)
 	poddefaults.DefaultPodTemplate(&rs.Spec.Template)
 }
 
@@ -54,7 +55,7 @@ func validateReplicaSetSpec(spec *appsv1.ReplicaSetSpec, allowInvalidLabels bool
 	path := field.NewPath("spec")
 	errs := checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
-	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "deployment", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "deployment", path.Child("selector"))...) // kube-apiserver's text names a deployment, too
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		return append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
@@ -28,7 +29,7 @@ func DefaultReplicationController(rc *corev1.ReplicationController) {
 			}
 		}
 	}
-	checks.SetDefaultPointer(&rc.Spec.Replicas, 1)
+	defaulting.SetPointer(&rc.Spec.Replicas, 1)
 }
 
 // PrepareReplicationControllerForCreate clears fields of disabled feature gates.

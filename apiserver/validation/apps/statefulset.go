@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
@@ -21,26 +22,26 @@ import (
 // DefaultStatefulSet sets replicas, policies and the defaults of claim templates.
 func DefaultStatefulSet(ss *appsv1.StatefulSet) {
 	spec := &ss.Spec
-	checks.SetDefault(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	defaulting.Set(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
 		spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
-		checks.SetDefaultPointer(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+		defaulting.SetPointer(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
 	if spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && spec.UpdateStrategy.RollingUpdate != nil {
-		checks.SetDefaultPointer(&spec.UpdateStrategy.RollingUpdate.Partition, 0)
+		defaulting.SetPointer(&spec.UpdateStrategy.RollingUpdate.Partition, 0)
 	}
-	checks.SetDefaultPointer(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	checks.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
-	checks.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
-	checks.SetDefaultPointer(&spec.Replicas, 1)
-	checks.SetDefaultPointer(&spec.RevisionHistoryLimit, 10)
+	defaulting.SetPointer(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	defaulting.Set(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	defaulting.Set(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	defaulting.SetPointer(&spec.Replicas, 1)
+	defaulting.SetPointer(&spec.RevisionHistoryLimit, 10)
 	poddefaults.DefaultPodTemplate(&spec.Template)
 	for i := range spec.VolumeClaimTemplates {
 		claim := &spec.VolumeClaimTemplates[i]
 		storage.DefaultPersistentVolumeClaim(claim)
 		// Clients expect claim templates to have apiVersion and kind.
-		checks.SetDefault(&claim.APIVersion, "v1")
-		checks.SetDefault(&claim.Kind, "PersistentVolumeClaim")
+		defaulting.Set(&claim.APIVersion, "v1")
+		defaulting.Set(&claim.Kind, "PersistentVolumeClaim")
 	}
 }
 

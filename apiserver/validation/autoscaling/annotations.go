@@ -51,8 +51,8 @@ func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string,
 	return out, add(behaviorAnnotation, h.Spec.Behavior != nil, encodedBehaviorOf(h.Spec.Behavior))
 }
 
-// readAnnotations sets the fields that the annotations of version v1 contain.
-// Values that cannot be parsed are dropped, as in kube-apiserver.
+// readAnnotations sets the fields that the annotations of version v1 contain. Values that cannot be
+// parsed are dropped, as in kube-apiserver.
 func readAnnotations(annotations map[string]string, to *autoscalingv2.HorizontalPodAutoscaler) {
 	if metrics := parse[[]autoscalingv1.MetricSpec](annotations[metricsAnnotation]); len(metrics) > 0 {
 		to.Spec.Metrics = append(convertEach(metrics, specFromV1), to.Spec.Metrics...)
@@ -68,7 +68,7 @@ func readAnnotations(annotations map[string]string, to *autoscalingv2.Horizontal
 	}
 }
 
-// parse returns the zero value for a value that cannot be parsed.
+// parse decodes JSON. It returns the zero value if encoded is empty or invalid.
 func parse[T any](encoded string) T {
 	var out, zero T
 	if encoded == "" || json.Unmarshal([]byte(encoded), &out) != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// maxStabilization and maxPeriod bound the memory of the controller, in seconds.
+	// maxStabilization and maxPeriod are limits in seconds. They bound how much history the controller
+	// keeps.
 	maxStabilization = 3600
 	maxPeriod        = 1800
 )

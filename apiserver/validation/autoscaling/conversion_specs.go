@@ -71,11 +71,11 @@ func specFromV1(m *autoscalingv1.MetricSpec) autoscalingv2.MetricSpec {
 }
 
 func resourceTarget(utilization *int32, value *resource.Quantity) autoscalingv2.MetricTarget {
-	kind := autoscalingv2.AverageValueMetricType
+	targetType := autoscalingv2.AverageValueMetricType
 	if utilization != nil {
-		kind = autoscalingv2.UtilizationMetricType
+		targetType = autoscalingv2.UtilizationMetricType
 	}
-	return autoscalingv2.MetricTarget{Type: kind, AverageUtilization: utilization, AverageValue: value}
+	return autoscalingv2.MetricTarget{Type: targetType, AverageUtilization: utilization, AverageValue: value}
 }
 
 func valueOrZero(value *resource.Quantity) resource.Quantity {

@@ -55,10 +55,10 @@ func TestConversionRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *v1.Spec.TargetCPUUtilizationPercentage != 60 || *v1.Status.CurrentCPUUtilizationPercentage != 12 || v1.Annotations["team"] != "a" {
-		t.Errorf("version v1 %+v, want the CPU utilizations and the annotation", v1)
+		t.Errorf("got version v1 %+v, want the CPU utilizations and the annotation", v1)
 	}
 	if got := v1.Annotations[behaviorAnnotation]; !strings.Contains(got, `"ScaleUp":{"StabilizationWindowSeconds":5`) {
-		t.Errorf("behavior annotation %s, want the capitalized keys of kube-apiserver", got)
+		t.Errorf("got behavior annotation %s, want the capitalized keys of kube-apiserver", got)
 	}
 	var result autoscalingv2.HorizontalPodAutoscaler
 	FromV1(&v1, &result)
@@ -66,7 +66,7 @@ func TestConversionRoundTrip(t *testing.T) {
 		t.Errorf("got\n%+v\nwant\n%+v", &result, from)
 	}
 	if len(from.Annotations) != 1 || len(result.Annotations) != 1 {
-		t.Errorf("annotations %v before, %v after, want one each", from.Annotations, result.Annotations)
+		t.Errorf("got annotations %v before the conversion and %v after, want one each", from.Annotations, result.Annotations)
 	}
 }
 
@@ -77,20 +77,20 @@ func TestConversionFromV1(t *testing.T) {
 	var h autoscalingv2.HorizontalPodAutoscaler
 	FromV1(&autoscalingv1.HorizontalPodAutoscaler{}, &h)
 	if len(h.Spec.Metrics) != 1 || utilization(&h) != 80 || *h.Spec.MinReplicas != 1 {
-		t.Errorf("without metrics: spec %+v, want a target of 80 %%", h.Spec)
+		t.Errorf("without metrics: got spec %+v, want a target of 80 %%", h.Spec)
 	}
 	v1 := &autoscalingv1.HorizontalPodAutoscaler{}
 	v1.Annotations = map[string]string{metricsAnnotation: "{", behaviorAnnotation: `{"scaleDown":{"selectPolicy":"Disabled"}}`, conditionsAnnotation: "[]"}
 	FromV1(v1, &h)
 	if len(h.Spec.Metrics) != 1 || utilization(&h) != 80 || h.Annotations != nil {
-		t.Errorf("an annotation that cannot be parsed: %+v, want the default metric", h)
+		t.Errorf("an annotation that cannot be parsed: got %+v, want the default metric", h)
 	}
 	if b := h.Spec.Behavior; b == nil || *b.ScaleDown.SelectPolicy != autoscalingv2.DisabledPolicySelect || len(b.ScaleUp.Policies) != 2 {
-		t.Errorf("behavior %+v, want that of the annotation with defaults", b)
+		t.Errorf("got behavior %+v, want that of the annotation with defaults", b)
 	}
 	v1.Annotations = map[string]string{metricsAnnotation: `[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Mi"}}]`}
 	FromV1(v1, &h)
 	if len(h.Spec.Metrics) != 1 || h.Spec.Metrics[0].Resource.Name != "memory" {
-		t.Errorf("metrics %+v, want memory", h.Spec.Metrics)
+		t.Errorf("got metrics %+v, want memory", h.Spec.Metrics)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/apiserver/validation/checks"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // Default sets the defaults of version v2.
 func Default(h *autoscalingv2.HorizontalPodAutoscaler) {
-	checks.SetDefaultPointer(&h.Spec.MinReplicas, defaultMinReplicas)
+	defaulting.SetPointer(&h.Spec.MinReplicas, defaultMinReplicas)
 	if len(h.Spec.Metrics) == 0 {
 		h.Spec.Metrics = []autoscalingv2.MetricSpec{cpuUtilization(defaultUtilization)}
 	}
@@ -26,7 +26,7 @@ func Default(h *autoscalingv2.HorizontalPodAutoscaler) {
 		defaultRules(&b.ScaleUp,
 			autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: 4, PeriodSeconds: policyPeriod},
 			autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: policyPeriod})
-		checks.SetDefaultPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
+		defaulting.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
 		// The controller sets the default window of scaling down.
 		defaultRules(&b.ScaleDown, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: policyPeriod})
 	}
@@ -37,7 +37,7 @@ func defaultRules(rules **autoscalingv2.HPAScalingRules, policies ...autoscaling
 	if *rules == nil {
 		*rules = &autoscalingv2.HPAScalingRules{}
 	}
-	checks.SetDefaultPointer(&(*rules).SelectPolicy, autoscalingv2.MaxChangePolicySelect)
+	defaulting.SetPointer(&(*rules).SelectPolicy, autoscalingv2.MaxChangePolicySelect)
 	if (*rules).Policies == nil {
 		(*rules).Policies = policies
 	}
@@ -45,7 +45,7 @@ func defaultRules(rules **autoscalingv2.HPAScalingRules, policies ...autoscaling
 
 // DefaultV1 sets the defaults of version v1. The default metric depends on annotations, so conversion sets it.
 func DefaultV1(h *autoscalingv1.HorizontalPodAutoscaler) {
-	checks.SetDefaultPointer(&h.Spec.MinReplicas, defaultMinReplicas)
+	defaulting.SetPointer(&h.Spec.MinReplicas, defaultMinReplicas)
 }
 
 func cpuUtilization(percent int32) autoscalingv2.MetricSpec {

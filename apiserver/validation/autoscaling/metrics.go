@@ -7,12 +7,12 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// source is one of the metric sources of a metric.
+// source is a field of a MetricSpec with the type that requires it.
 type source struct {
-	kind     autoscalingv2.MetricSourceType
-	field    string
-	isSet    bool
-	validate func(*field.Path) field.ErrorList
+	metricType autoscalingv2.MetricSourceType
+	field      string
+	isSet      bool
+	validate   func(*field.Path) field.ErrorList
 }
 
 func sourcesOf(m *autoscalingv2.MetricSpec) []source {
@@ -53,8 +53,8 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 	var types []autoscalingv2.MetricSourceType
 	supported := false
 	for _, s := range sourcesOf(m) {
-		types = append(types, s.kind)
-		supported = supported || s.kind == m.Type
+		types = append(types, s.metricType)
+		supported = supported || s.metricType == m.Type
 	}
 	if !supported {
 		return field.ErrorList{field.NotSupported(path.Child("type"), m.Type, types)}
@@ -62,11 +62,11 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 	for _, s := range sourcesOf(m) {
 		childPath := path.Child(s.field)
 		switch {
-		case s.isSet && s.kind == m.Type:
+		case s.isSet && s.metricType == m.Type:
 			errs = append(errs, s.validate(childPath)...)
 		case s.isSet:
 			errs = append(errs, field.Forbidden(childPath, "must populate the given metric source only"))
-		case s.kind == m.Type:
+		case s.metricType == m.Type:
 			errs = append(errs, field.Required(childPath, "must populate information for the given metric source"))
 		}
 	}

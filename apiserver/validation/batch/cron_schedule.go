@@ -13,6 +13,7 @@ type cronField struct {
 	names     []string // names[i] stands for low+i
 }
 
+// cronFields are minute, hour, day of month, month and day of week.
 var cronFields = [...]cronField{
 	{low: 0, high: 59},
 	{low: 0, high: 23},
@@ -21,8 +22,8 @@ var cronFields = [...]cronField{
 	{low: 0, high: 6, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// scheduleError returns the error for a cron schedule or a descriptor such as @daily, with the text
-// of the parser that kube-apiserver uses, or "".
+// scheduleError returns why a cron schedule or a descriptor such as @daily is invalid, or "". The text
+// is that of the parser that kube-apiserver uses.
 func scheduleError(schedule string) string {
 	if remainder, hasZone := cutZone(schedule); hasZone {
 		name, fields, _ := strings.Cut(remainder, " ")
@@ -48,7 +49,8 @@ func scheduleError(schedule string) string {
 	return ""
 }
 
-// cutZone returns the schedule without the prefix of a time zone, and whether it had one.
+// cutZone returns the schedule without a leading "TZ=" or "CRON_TZ=", and whether it had one. If it had
+// one, the result starts with the name of the time zone.
 func cutZone(schedule string) (string, bool) {
 	for _, prefix := range []string{"TZ=", "CRON_TZ="} {
 		if remainder, found := strings.CutPrefix(schedule, prefix); found {

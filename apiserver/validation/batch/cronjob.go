@@ -10,20 +10,22 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// maxCronJobName leaves room for the suffix of 11 characters in the names of Jobs.
+// maxCronJobName is the maximum length of a name. It leaves room for the suffix of 11 characters in
+// the names of Jobs.
 const maxCronJobName = 63 - 11
 
-// DefaultCronJob sets concurrency policy and history limits.
+// DefaultCronJob sets concurrency policy, suspend, history limits and the defaults of the Job template.
 func DefaultCronJob(cj *batchv1.CronJob) {
-	checks.SetDefault(&cj.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
-	checks.SetDefaultPointer(&cj.Spec.Suspend, false)
-	checks.SetDefaultPointer(&cj.Spec.SuccessfulJobsHistoryLimit, 3)
-	checks.SetDefaultPointer(&cj.Spec.FailedJobsHistoryLimit, 1)
+	defaulting.Set(&cj.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+	defaulting.SetPointer(&cj.Spec.Suspend, false)
+	defaulting.SetPointer(&cj.Spec.SuccessfulJobsHistoryLimit, 3)
+	defaulting.SetPointer(&cj.Spec.FailedJobsHistoryLimit, 1)
 	defaultJobTemplate(&cj.Spec.JobTemplate.Spec)
 }
 

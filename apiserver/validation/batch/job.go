@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
@@ -21,31 +22,31 @@ import (
 
 // Legacy unprefixed labels, which are set besides the prefixed ones.
 const (
-	plainControllerUIDLabel = "controller-uid"
-	plainJobNameLabel       = "job-name"
+	legacyControllerUIDLabel = "controller-uid"
+	legacyJobNameLabel       = "job-name"
 )
 
 // DefaultJob sets the defaults of a Job.
 func DefaultJob(job *batchv1.Job) {
 	spec := &job.Spec
 	if spec.Completions == nil && spec.Parallelism == nil {
-		checks.SetDefaultPointer(&spec.Completions, 1)
+		defaulting.SetPointer(&spec.Completions, 1)
 	}
-	checks.SetDefaultPointer(&spec.Parallelism, 1)
+	defaulting.SetPointer(&spec.Parallelism, 1)
 	if spec.BackoffLimitPerIndex != nil {
-		checks.SetDefaultPointer(&spec.BackoffLimit, math.MaxInt32)
+		defaulting.SetPointer(&spec.BackoffLimit, math.MaxInt32)
 	}
-	checks.SetDefaultPointer(&spec.BackoffLimit, 6)
+	defaulting.SetPointer(&spec.BackoffLimit, 6)
 	if len(job.Labels) == 0 && spec.Template.Labels != nil {
 		job.Labels = maps.Clone(spec.Template.Labels)
 	}
-	checks.SetDefaultPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
-	checks.SetDefaultPointer(&spec.Suspend, false)
-	checks.SetDefaultPointer(&spec.ManualSelector, false)
+	defaulting.SetPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	defaulting.SetPointer(&spec.Suspend, false)
+	defaulting.SetPointer(&spec.ManualSelector, false)
 	if spec.PodFailurePolicy != nil {
-		checks.SetDefaultPointer(&spec.PodReplacementPolicy, batchv1.Failed)
+		defaulting.SetPointer(&spec.PodReplacementPolicy, batchv1.Failed)
 	}
-	checks.SetDefaultPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	defaulting.SetPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 	defaultJobTemplate(spec)
 }
 
@@ -54,7 +55,7 @@ func defaultJobTemplate(spec *batchv1.JobSpec) {
 	if spec.PodFailurePolicy != nil {
 		for _, rule := range spec.PodFailurePolicy.Rules {
 			for i := range rule.OnPodConditions {
-				checks.SetDefault(&rule.OnPodConditions[i].Status, corev1.ConditionTrue)
+				defaulting.Set(&rule.OnPodConditions[i].Status, corev1.ConditionTrue)
 			}
 		}
 	}
@@ -72,16 +73,16 @@ func PrepareJobForCreate(job *batchv1.Job) {
 	if template.Labels == nil {
 		template.Labels = map[string]string{}
 	}
-	if _, found := template.Labels[plainJobNameLabel]; !found {
-		template.Labels[plainJobNameLabel] = job.Name
+	if _, found := template.Labels[legacyJobNameLabel]; !found {
+		template.Labels[legacyJobNameLabel] = job.Name
 		template.Labels[batchv1.JobNameLabel] = job.Name
 	}
 	uid := string(job.UID)
-	if _, found := template.Labels[plainControllerUIDLabel]; !found {
-		template.Labels[plainControllerUIDLabel] = uid
+	if _, found := template.Labels[legacyControllerUIDLabel]; !found {
+		template.Labels[legacyControllerUIDLabel] = uid
 		template.Labels[batchv1.ControllerUidLabel] = uid
 	}
-	checks.SetDefaultPointer(&job.Spec.Selector, metav1.LabelSelector{})
+	defaulting.SetPointer(&job.Spec.Selector, metav1.LabelSelector{})
 	if job.Spec.Selector.MatchLabels == nil {
 		job.Spec.Selector.MatchLabels = map[string]string{}
 	}
@@ -124,10 +125,10 @@ func validateGeneratedSelector(job *batchv1.Job) field.ErrorList {
 		errs = append(errs, field.Required(checks.MetadataPath.Child("uid"), ""))
 	}
 	generated := labels.Set{
-		plainControllerUIDLabel: string(job.UID), plainJobNameLabel: job.Name,
+		legacyControllerUIDLabel: string(job.UID), legacyJobNameLabel: job.Name,
 		batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name,
 	}
-	for _, key := range []string{plainControllerUIDLabel, plainJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+	for _, key := range []string{legacyControllerUIDLabel, legacyJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
 		errs = append(errs, validateRequiredLabel(job.Spec.Template.Labels, key, generated[key])...)
 	}
 	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(generated) {
@@ -217,7 +218,7 @@ func copySuspendedResources(to, from *corev1.PodSpec) {
 	copyResources(to.InitContainers, from.InitContainers)
 }
 
-// ValidateJobStatusUpdate validates the counts, and that a finished Job stays finished.
+// ValidateJobStatusUpdate validates the counts, the completion time and that a finished Job stays finished.
 func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	path, s := field.NewPath("status"), job.Status
 	errs := checks.ObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)
@@ -230,7 +231,7 @@ func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
 	}
 	errs = append(errs, validateUncountedPods(s.UncountedTerminatedPods, path.Child("uncountedTerminatedPods"))...)
-	complete, failed := hasJobCondition(s.Conditions, batchv1.JobComplete), hasJobCondition(s.Conditions, batchv1.JobFailed)
+	complete, failed := isJobConditionTrue(s.Conditions, batchv1.JobComplete), isJobConditionTrue(s.Conditions, batchv1.JobFailed)
 	if complete && failed {
 		errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, "cannot set Complete=True and Failed=true conditions"))
 	}
@@ -238,15 +239,15 @@ func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("completionTime"), s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
 	}
 	for _, end := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {
-		if hasJobCondition(old.Status.Conditions, end) && !hasJobCondition(s.Conditions, end) {
+		if isJobConditionTrue(old.Status.Conditions, end) && !isJobConditionTrue(s.Conditions, end) {
 			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", end)))
 		}
 	}
 	return errs
 }
 
-// hasJobCondition reports whether a condition is true.
-func hasJobCondition(conditions []batchv1.JobCondition, conditionType batchv1.JobConditionType) bool {
+// isJobConditionTrue reports whether a condition is true.
+func isJobConditionTrue(conditions []batchv1.JobCondition, conditionType batchv1.JobConditionType) bool {
 	for _, c := range conditions {
 		if c.Type == conditionType {
 			return c.Status == corev1.ConditionTrue
@@ -288,7 +289,7 @@ func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
 }
 
 func indexWarning(spec *batchv1.JobSpec) []string {
-	if isIndexedJob(spec) && spec.Completions != nil && *spec.Completions > 100_000 && spec.Parallelism != nil && *spec.Parallelism > 10_000 {
+	if isIndexedJob(spec) && spec.Completions != nil && *spec.Completions > completionsSoftLimit && spec.Parallelism != nil && *spec.Parallelism > highCompletionsLimit {
 		return []string{"In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"}
 	}
 	return nil

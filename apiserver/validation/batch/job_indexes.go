@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// maxIndexesLength is the maximum length of succeededIndexes in bytes.
 const maxIndexesLength = 64 * 1024
 
 // validateSucceededIndexes validates a list such as "1,3-5": ascending, without overlap and below
@@ -33,7 +34,7 @@ func validateSucceededIndexes(rule batchv1.SuccessPolicyRule, completions *int32
 	return nil
 }
 
-// countIndexes returns the number of indexes in a list.
+// countIndexes returns the number of indexes in a list. Indexes must be below limit.
 func countIndexes(text string, limit int32) (int32, error) {
 	if text == "" {
 		return 0, nil

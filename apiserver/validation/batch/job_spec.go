@@ -18,9 +18,13 @@ import (
 const (
 	maxIndexedParallelism = 100_000
 	maxFailedIndexes      = 100_000
-	maxPolicyRules        = 20
-	maxExitCodes          = 255
-	maxManagedByLength    = 63
+	// highCompletionsLimit limits parallelism and maxFailedIndexes if completions are above
+	// completionsSoftLimit.
+	completionsSoftLimit = 100_000
+	highCompletionsLimit = 10_000
+	maxPolicyRules       = 20
+	maxExitCodes         = 255
+	maxManagedByLength   = 63
 )
 
 // validateStoredJobSpec validates the spec of a Job, which has a selector.
@@ -106,25 +110,25 @@ func validateCompletionMode(spec *batchv1.JobSpec, path *field.Path) field.Error
 	if spec.Completions == nil {
 		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
 	}
-	checkAtMost := func(value *int32, limit int32, name, msg string) {
+	requireAtMost := func(value *int32, limit int32, name, msg string) {
 		if value != nil && *value > limit {
 			errs = append(errs, field.Invalid(path.Child(name), *value, msg))
 		}
 	}
-	checkAtMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
+	requireAtMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
 		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxIndexedParallelism))
 	if spec.Completions != nil {
-		checkAtMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
+		requireAtMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
 	}
-	checkAtMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
-	if spec.Completions != nil && *spec.Completions > maxIndexedParallelism && spec.BackoffLimitPerIndex != nil {
+	requireAtMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
+	if spec.Completions != nil && *spec.Completions > completionsSoftLimit && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
-			errs = append(errs, field.Required(path.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", maxIndexedParallelism)))
+			errs = append(errs, field.Required(path.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", completionsSoftLimit)))
 		}
-		checkAtMost(spec.Parallelism, 10_000, "parallelism",
-			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
-		checkAtMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
-			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
+		requireAtMost(spec.Parallelism, highCompletionsLimit, "parallelism",
+			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", highCompletionsLimit, completionsSoftLimit))
+		requireAtMost(spec.MaxFailedIndexes, highCompletionsLimit, "maxFailedIndexes",
+			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", highCompletionsLimit, completionsSoftLimit))
 	}
 	return errs
 }
@@ -233,16 +237,16 @@ func validateSuccessPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorL
 		errs = append(errs, field.TooMany(rulesPath, n, maxPolicyRules))
 	}
 	for i, rule := range spec.SuccessPolicy.Rules {
-		path := rulesPath.Index(i)
+		itemPath := rulesPath.Index(i)
 		if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-			errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
+			errs = append(errs, field.Required(itemPath, "at least one of succeededCount or succeededIndexes must be specified"))
 		}
-		errs = append(errs, checks.PositiveIfSet(rule.SucceededCount, path.Child("succeededCount"))...)
+		errs = append(errs, checks.PositiveIfSet(rule.SucceededCount, itemPath.Child("succeededCount"))...)
 		if n := rule.SucceededCount; n != nil && spec.Completions != nil && *n > *spec.Completions {
-			errs = append(errs, field.Invalid(path.Child("succeededCount"), *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *spec.Completions)))
+			errs = append(errs, field.Invalid(itemPath.Child("succeededCount"), *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *spec.Completions)))
 		}
 		if rule.SucceededIndexes != nil {
-			errs = append(errs, validateSucceededIndexes(rule, spec.Completions, path)...)
+			errs = append(errs, validateSucceededIndexes(rule, spec.Completions, itemPath)...)
 		}
 	}
 	return errs

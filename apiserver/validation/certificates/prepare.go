@@ -30,33 +30,23 @@ func PrepareUpdate(r, old *certificatesv1.CertificateSigningRequest) {
 	r.Spec, r.Status = old.Spec, old.Status
 }
 
-// PrepareStatus restores the decision, which belongs to the approval subresource.
+// PrepareStatus restores the request and existing decisions, which belong to the approval subresource. Decisions that
+// the update adds or removes stay as they are: ValidateStatusUpdate rejects them.
 func PrepareStatus(r, old *certificatesv1.CertificateSigningRequest) {
 	r.Spec = old.Spec
-	r.Status.Conditions = merge(r.Status.Conditions, old.Status.Conditions, isDecision)
+	for i := range r.Status.Conditions {
+		c := &r.Status.Conditions[i]
+		if j := indexOfCondition(old, c.Type); j >= 0 && isDecision(c.Type) {
+			*c = old.Status.Conditions[j]
+		}
+	}
 	setTimes(r, old)
 }
 
-// PrepareApproval restores everything but the decision.
+// PrepareApproval restores everything but the conditions: an approver may add conditions of other types than decisions.
 func PrepareApproval(r, old *certificatesv1.CertificateSigningRequest) {
 	r.Spec, r.Status.Certificate = old.Spec, old.Status.Certificate
-	r.Status.Conditions = merge(r.Status.Conditions, old.Status.Conditions, func(t certificatesv1.RequestConditionType) bool { return !isDecision(t) })
 	setTimes(r, old)
-}
-
-// merge returns the conditions of changed, and those of old for types that keep selects.
-func merge(changed, old []certificatesv1.CertificateSigningRequestCondition, keep func(certificatesv1.RequestConditionType) bool) (out []certificatesv1.CertificateSigningRequestCondition) {
-	for _, c := range old {
-		if keep(c.Type) {
-			out = append(out, c)
-		}
-	}
-	for _, c := range changed {
-		if !keep(c.Type) {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // setTimes sets missing times of conditions.

@@ -20,7 +20,7 @@ const (
 	minExpirationSeconds = 600
 	// legacyUnknown is the signer of v1beta1, which v1 does not accept.
 	legacyUnknown = "kubernetes.io/legacy-unknown"
-	// maxSignerName is the length of a namespaced signer name: namespace, resource and domain.
+	// maxSignerName is the maximum length in bytes of a signer name: namespace, resource and domain.
 	maxSignerName = 571
 )
 

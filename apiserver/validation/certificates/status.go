@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,7 +66,7 @@ func checkCertificates(data []byte) error {
 		block, rest := pem.Decode(data)
 		if block == nil {
 			if count == 0 || len(bytes.TrimSpace(data)) > 0 {
-				return fmt.Errorf("must contain one or more PEM blocks")
+				return errors.New("must contain one or more PEM blocks")
 			}
 			return nil
 		}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,18 +27,6 @@ func ObjectMeta(m *metav1.ObjectMeta, namespaced bool, name apivalidation.Valida
 // ObjectMetaUpdate validates the metadata of an update.
 func ObjectMetaUpdate(obj, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(obj, old, MetadataPath)
-}
-
-// UnqualifiedFinalizer requires an unqualified finalizer to be one of the three standard ones.
-func UnqualifiedFinalizer(name string, path *field.Path) field.ErrorList {
-	if strings.Contains(name, "/") {
-		return nil
-	}
-	switch name {
-	case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")}
 }
 
 // NonNegative requires value >= 0.
@@ -141,7 +127,7 @@ func NotAbove100Percent(value intstr.IntOrString, path *field.Path) field.ErrorL
 	return nil
 }
 
-// Percent parses "25%" as 25.
+// Percent parses "25%" as 25. It returns false for numbers and invalid percentages.
 func Percent(value intstr.IntOrString) (int, bool) {
 	if value.Type != intstr.String || len(validation.IsValidPercent(value.StrVal)) > 0 {
 		return 0, false
@@ -166,45 +152,12 @@ func LabelSelector(s *metav1.LabelSelector, allowInvalidValues bool, path *field
 	return metavalidation.ValidateLabelSelector(s, opts, path)
 }
 
-// EmptySelector reports whether a selector has no requirements.
-func EmptySelector(s *metav1.LabelSelector) bool {
+// IsEmptySelector reports whether a selector has no requirements.
+func IsEmptySelector(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
 // SortedKeys returns the sorted keys of m.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return slices.Sorted(maps.Keys(m))
-}
-
-// SetDefault sets *value to defaultValue if it has the zero value.
-func SetDefault[T comparable](value *T, defaultValue T) {
-	var zero T
-	if *value == zero {
-		*value = defaultValue
-	}
-}
-
-// SetDefaultPointer sets *value to a pointer to defaultValue if it is nil.
-func SetDefaultPointer[T any](value **T, defaultValue T) {
-	if *value == nil {
-		*value = &defaultValue
-	}
-}
-
-// maxDriverName bounds the name of a CSI driver.
-const maxDriverName = 63
-
-// CSIDriverName requires the name of a CSI driver.
-func CSIDriverName(name string, path *field.Path) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(path, "")}
-	}
-	var errs field.ErrorList
-	if len(name) > maxDriverName {
-		errs = append(errs, field.TooLong(path, "", maxDriverName))
-	}
-	for _, msg := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		errs = append(errs, field.Invalid(path, name, msg))
-	}
-	return errs
 }

@@ -24,7 +24,7 @@ func RequiredSelector(s *metav1.LabelSelector, allowInvalidLabels bool, owner st
 		return field.ErrorList{field.Required(path, "")}
 	}
 	errs := LabelSelector(s, allowInvalidLabels, path)
-	if EmptySelector(s) {
+	if IsEmptySelector(s) {
 		errs = append(errs, field.Invalid(path, s, "empty selector is invalid for "+owner))
 	}
 	return errs

@@ -14,15 +14,16 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
+// Maximum lengths in bytes of the names and of the message of an event.
 const (
-	eventNameLimit = 128
-	eventNoteLimit = 1024
+	maxEventName    = 128
+	maxEventMessage = 1024
 )
 
 // ValidateEvent validates a new event. The rules for requests through the core group are less
 // strict. version is the group and version of the request.
 func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	errs := validateLegacyEventFields(e, version)
+	errs := validateCommonEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
 		return errs
 	}
@@ -48,7 +49,7 @@ func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList
 
 // ValidateEventUpdate validates an update. Through events.k8s.io only the series is mutable.
 func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	errs := validateLegacyEventFields(e, version)
+	errs := validateCommonEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
 		return errs
 	}
@@ -76,9 +77,9 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	return errs
 }
 
-// validateLegacyEventFields applies the rules common to both groups. An event without eventTime is a legacy
-// event.
-func validateLegacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+// validateCommonEventFields applies the rules common to both groups. They are stricter for an event with
+// eventTime.
+func validateCommonEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	var errs field.ErrorList
 	involvedNamespace := e.InvolvedObject.Namespace
 	namespaceErr := field.Invalid(field.NewPath("involvedObject", "namespace"), involvedNamespace, "does not match event.namespace")
@@ -92,12 +93,13 @@ func validateLegacyEventFields(e *corev1.Event, version schema.GroupVersion) fie
 		if involvedNamespace == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
 			errs = append(errs, namespaceErr)
 		}
-		errs = append(errs, validateNewEventFields(e, version)...)
+		errs = append(errs, validateEventReport(e, version)...)
 	}
 	return append(errs, checks.InvalidEach(field.NewPath("namespace"), e.Namespace, validation.IsDNS1123Subdomain(e.Namespace))...)
 }
 
-func validateNewEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+// validateEventReport validates the controller, action, reason and message of an event with eventTime.
+func validateEventReport(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	controllerPath := field.NewPath("reportingController")
 	if version == corev1.SchemeGroupVersion {
 		controllerPath = field.NewPath("reportingComponent")
@@ -111,15 +113,15 @@ func validateNewEventFields(e *corev1.Event, version schema.GroupVersion) field.
 		if value == "" {
 			errs = append(errs, field.Required(field.NewPath(name), ""))
 		}
-		errs = append(errs, validateEventTextLimit(value, name, eventNameLimit)...)
+		errs = append(errs, validateTextLength(value, name, maxEventName)...)
 	}
 	requireName(e.ReportingInstance, "reportingInstance")
 	requireName(e.Action, "action")
 	requireName(e.Reason, "reason")
-	return append(errs, validateEventTextLimit(e.Message, "message", eventNoteLimit)...)
+	return append(errs, validateTextLength(e.Message, "message", maxEventMessage)...)
 }
 
-func validateEventTextLimit(value, name string, limit int) field.ErrorList {
+func validateTextLength(value, name string, limit int) field.ErrorList {
 	if len(value) <= limit {
 		return nil
 	}

@@ -28,6 +28,7 @@ func DefaultLimitRange(l *corev1.LimitRange) {
 	}
 }
 
+// inherit copies the resources that list lacks.
 func inherit(list *corev1.ResourceList, from corev1.ResourceList) {
 	for name, q := range from {
 		if _, found := (*list)[name]; found {
@@ -102,11 +103,11 @@ func validateLimitItem(item *corev1.LimitRangeItem, path *field.Path) field.Erro
 func validateLimitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	checkOrder := func(low, high, reported corev1.ResourceList, child, format string) {
-		a, hasLow := low[name]
-		b, hasHigh := high[name]
-		if hasLow && hasHigh && a.Cmp(b) > 0 {
+		lowValue, hasLow := low[name]
+		highValue, hasHigh := high[name]
+		if hasLow && hasHigh && lowValue.Cmp(highValue) > 0 {
 			value := reported[name]
-			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), value, fmt.Sprintf(format, a.String(), b.String())))
+			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), value, fmt.Sprintf(format, lowValue.String(), highValue.String())))
 		}
 	}
 	checkOrder(item.Min, item.Max, item.Min, "min", "min value %s is greater than max value %s")

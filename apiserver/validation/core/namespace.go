@@ -7,6 +7,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
@@ -31,7 +32,7 @@ func PrepareNamespaceForCreate(ns *corev1.Namespace) {
 	}
 }
 
-// PrepareNamespaceForUpdate restores spec.finalizers, which only the finalize subresource changes.
+// PrepareNamespaceForUpdate restores the status and spec.finalizers, which only the finalize subresource changes.
 func PrepareNamespaceForUpdate(ns, old *corev1.Namespace) {
 	ns.Spec.Finalizers = old.Spec.Finalizers
 	ns.Status = old.Status
@@ -77,7 +78,7 @@ func validateSpecFinalizers(ns *corev1.Namespace) field.ErrorList {
 	for i, f := range ns.Spec.Finalizers {
 		path := field.NewPath("spec", "finalizers").Index(i)
 		errs = append(errs, apivalidation.ValidateFinalizerName(string(f), path)...)
-		errs = append(errs, checks.UnqualifiedFinalizer(string(f), path)...)
+		errs = append(errs, podvalidation.ValidateUnqualifiedFinalizer(string(f), path)...)
 	}
 	return errs
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilsnet "k8s.io/utils/net"
@@ -16,7 +15,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultNode sets podCIDR to the first of podCIDRs, and allocatable to capacity.
+// DefaultNode syncs podCIDR and podCIDRs, rounds quantities up to a thousandth, and sets allocatable to
+// capacity if it is unset.
 func DefaultNode(node *corev1.Node) {
 	spec := &node.Spec
 	switch {
@@ -112,21 +112,7 @@ func validateNodeChange(node, old *corev1.Node) field.ErrorList {
 
 // validateNodeTaints reports errors at metadata.taints, as kube-apiserver does.
 func validateNodeTaints(taints []corev1.Taint) field.ErrorList {
-	if len(taints) == 0 {
-		return nil
-	}
-	errs := podvalidation.ValidateTaints(taints, checks.MetadataPath.Child("taints"))
-	for _, err := range errs {
-		if t, ok := err.BadValue.(corev1.Taint); ok {
-			// Printed like kube-apiserver's internal type.
-			err.BadValue = struct {
-				Key, Value string
-				Effect     corev1.TaintEffect
-				TimeAdded  *metav1.Time
-			}{t.Key, t.Value, t.Effect, t.TimeAdded}
-		}
-	}
-	return errs
+	return podvalidation.ValidateTaints(taints, checks.MetadataPath.Child("taints"))
 }
 
 func validateNodeResources(node *corev1.Node) field.ErrorList {

@@ -23,13 +23,14 @@ var standardQuota = map[corev1.ResourceName]bool{
 	corev1.ResourceServicesNodePorts: true, corev1.ResourceServicesLoadBalancers: true,
 }
 
+// quotaScopes are the accepted scopes.
 var quotaScopes = []corev1.ResourceQuotaScope{
 	corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort,
 	corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity,
 	corev1.ResourceQuotaScopeVolumeAttributesClass,
 }
 
-// DefaultResourceQuota rounds quantities.
+// DefaultResourceQuota rounds quantities up to a thousandth.
 func DefaultResourceQuota(q *corev1.ResourceQuota) {
 	poddefaults.DefaultResourceList(q.Spec.Hard)
 	poddefaults.DefaultResourceList(q.Status.Hard)

@@ -8,12 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
 // DefaultSecret sets the type Opaque and moves stringData to data.
 func DefaultSecret(s *corev1.Secret) {
-	checks.SetDefault(&s.Type, corev1.SecretTypeOpaque)
+	defaulting.Set(&s.Type, corev1.SecretTypeOpaque)
 	if len(s.StringData) > 0 && s.Data == nil {
 		s.Data = make(map[string][]byte, len(s.StringData))
 	}
@@ -25,7 +26,7 @@ func DefaultSecret(s *corev1.Secret) {
 
 // PrepareSecretForUpdate restores the type if the update omits it.
 func PrepareSecretForUpdate(s, old *corev1.Secret) {
-	checks.SetDefault(&s.Type, old.Type)
+	defaulting.Set(&s.Type, old.Type)
 }
 
 // ValidateSecret validates keys, the total size of at most 1 MiB, and the keys that the type
@@ -89,7 +90,7 @@ func validateJSONKey(s *corev1.Secret, key string, data *field.Path) field.Error
 	return nil
 }
 
-// ValidateSecretUpdate rejects changes of the type, and of the content if the Secret is immutable.
+// ValidateSecretUpdate validates an update. The type is immutable, and the data is if the old Secret says so.
 func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, checks.Immutable(s.Type, old.Type, field.NewPath("type"))...)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
@@ -25,9 +26,7 @@ var (
 
 // DefaultFlowSchema sets the default precedence.
 func DefaultFlowSchema(f *flowcontrolv1.FlowSchema) {
-	if f.Spec.MatchingPrecedence == 0 {
-		f.Spec.MatchingPrecedence = defaultPrecedence
-	}
+	defaulting.Set(&f.Spec.MatchingPrecedence, defaultPrecedence)
 }
 
 // ValidateFlowSchema validates a new FlowSchema.
@@ -116,13 +115,19 @@ func validatePolicyRules(r *flowcontrolv1.PolicyRulesWithSubjects, path *field.P
 
 func validateSubject(s flowcontrolv1.Subject, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for kind, isSet := range map[flowcontrolv1.SubjectKind]bool{
-		flowcontrolv1.SubjectKindUser: s.User != nil, flowcontrolv1.SubjectKindGroup: s.Group != nil, flowcontrolv1.SubjectKindServiceAccount: s.ServiceAccount != nil,
+	for _, member := range []struct {
+		name  string
+		kind  flowcontrolv1.SubjectKind
+		isSet bool
+	}{
+		{"group", flowcontrolv1.SubjectKindGroup, s.Group != nil},
+		{"serviceAccount", flowcontrolv1.SubjectKindServiceAccount, s.ServiceAccount != nil},
+		{"user", flowcontrolv1.SubjectKindUser, s.User != nil},
 	} {
-		if name := strings.ToLower(string(kind)[:1]) + string(kind)[1:]; isSet && kind != s.Kind {
-			errs = append(errs, field.Forbidden(path.Child(name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", name, kind)))
-		} else if !isSet && kind == s.Kind {
-			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("%s is required when subject kind is '%s'", name, kind)))
+		if member.isSet && member.kind != s.Kind {
+			errs = append(errs, field.Forbidden(path.Child(member.name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", member.name, member.kind)))
+		} else if !member.isSet && member.kind == s.Kind {
+			errs = append(errs, field.Required(path.Child(member.name), fmt.Sprintf("%s is required when subject kind is '%s'", member.name, member.kind)))
 		}
 	}
 	switch {

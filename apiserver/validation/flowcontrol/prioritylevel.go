@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 	"k8s.io/apiserver/pkg/util/shufflesharding"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
@@ -18,8 +19,10 @@ const (
 	defaultQueues      = 64
 	defaultHandSize    = 8
 	defaultQueueLength = 50
-	maxQueues          = 10 * 1000 * 1000
 )
+
+// maxQueues is the maximum number of queues of a priority level.
+const maxQueues = 10 * 1000 * 1000
 
 // DefaultPriorityLevel sets the defaults of a priority level.
 func DefaultPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) {
@@ -28,36 +31,24 @@ func DefaultPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) {
 		if p.Spec.Exempt == nil {
 			p.Spec.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{}
 		}
-		setDefault(&p.Spec.Exempt.NominalConcurrencyShares, 0)
-		setDefault(&p.Spec.Exempt.LendablePercent, 0)
+		defaulting.SetPointer(&p.Spec.Exempt.NominalConcurrencyShares, 0)
+		defaulting.SetPointer(&p.Spec.Exempt.LendablePercent, 0)
 	case flowcontrolv1.PriorityLevelEnablementLimited:
 		if p.Spec.Limited == nil {
 			return
 		}
-		setDefault(&p.Spec.Limited.NominalConcurrencyShares, defaultShares)
-		setDefault(&p.Spec.Limited.LendablePercent, 0)
+		defaulting.SetPointer(&p.Spec.Limited.NominalConcurrencyShares, defaultShares)
+		defaulting.SetPointer(&p.Spec.Limited.LendablePercent, 0)
 		if p.Spec.Limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue && p.Spec.Limited.LimitResponse.Queuing != nil {
 			defaultQueuing(p.Spec.Limited.LimitResponse.Queuing)
 		}
 	}
 }
 
-func setDefault(field **int32, defaultValue int32) {
-	if *field == nil {
-		*field = &defaultValue
-	}
-}
-
 func defaultQueuing(q *flowcontrolv1.QueuingConfiguration) {
-	if q.HandSize == 0 {
-		q.HandSize = defaultHandSize
-	}
-	if q.Queues == 0 {
-		q.Queues = defaultQueues
-	}
-	if q.QueueLengthLimit == 0 {
-		q.QueueLengthLimit = defaultQueueLength
-	}
+	defaulting.Set(&q.HandSize, defaultHandSize)
+	defaulting.Set(&q.Queues, defaultQueues)
+	defaulting.Set(&q.QueueLengthLimit, defaultQueueLength)
 }
 
 // ValidatePriorityLevel validates a new priority level.

@@ -9,16 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilsnet "k8s.io/utils/net"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
-)
-
-const (
-	maxEndpoints      = 1000
-	maxAddresses      = 100
-	maxSlicePorts     = 20000
-	maxTopologyLabels = 16
-	maxZoneHints      = 8
-	maxNodeHints      = 8
 )
 
 // validateEndpointIP rejects addresses that cannot belong to an endpoint.
@@ -30,6 +22,7 @@ func validateEndpointIP(ip string, path *field.Path) field.ErrorList {
 	return append(errs, validateNotSpecialIP(ip, path)...)
 }
 
+// validateNotSpecialIP rejects unspecified, loopback and link-local addresses.
 func validateNotSpecialIP(address string, path *field.Path) field.ErrorList {
 	ip := utilsnet.ParseIPSloppy(address)
 	if ip == nil {
@@ -52,11 +45,11 @@ func validateNotSpecialIP(address string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// DefaultEndpoints sets the default protocol TCP.
+// DefaultEndpoints sets the default protocol of ports, TCP.
 func DefaultEndpoints(e *corev1.Endpoints) { //nolint:staticcheck // the deprecated API is still served
 	for i := range e.Subsets {
 		for j := range e.Subsets[i].Ports {
-			checks.SetDefault(&e.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
+			defaulting.Set(&e.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
 		}
 	}
 }

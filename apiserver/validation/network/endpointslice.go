@@ -12,14 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilsnet "k8s.io/utils/net"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// Limits of an EndpointSlice: its endpoints and ports, and the lists of one endpoint.
+const (
+	maxEndpoints      = 1000
+	maxSlicePorts     = 20000
+	maxAddresses      = 100
+	maxTopologyLabels = 16
+	maxZoneHints      = 8
+	maxNodeHints      = 8
 )
 
 // DefaultEndpointSlice sets the default port name "" and protocol TCP.
 func DefaultEndpointSlice(s *discoveryv1.EndpointSlice) {
 	for i := range s.Ports {
-		checks.SetDefaultPointer(&s.Ports[i].Name, "")
-		checks.SetDefaultPointer(&s.Ports[i].Protocol, corev1.ProtocolTCP)
+		defaulting.SetPointer(&s.Ports[i].Name, "")
+		defaulting.SetPointer(&s.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 }
 

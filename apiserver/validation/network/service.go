@@ -6,17 +6,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
 // defaultSessionSeconds is the default timeout of client IP affinity, three hours.
 const defaultSessionSeconds = 3 * 60 * 60
 
-// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, and target
-// ports.
+// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, protocol TCP, target
+// ports, traffic policies, and the node ports and address modes of a load balancer.
 func DefaultService(s *corev1.Service) {
 	spec := &s.Spec
-	checks.SetDefault(&spec.SessionAffinity, corev1.ServiceAffinityNone)
+	defaulting.Set(&spec.SessionAffinity, corev1.ServiceAffinityNone)
 	switch spec.SessionAffinity {
 	case corev1.ServiceAffinityNone:
 		spec.SessionAffinityConfig = nil
@@ -26,25 +27,25 @@ func DefaultService(s *corev1.Service) {
 			spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
 		}
 	}
-	checks.SetDefault(&spec.Type, corev1.ServiceTypeClusterIP)
+	defaulting.Set(&spec.Type, corev1.ServiceTypeClusterIP)
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
-		checks.SetDefault(&p.Protocol, corev1.ProtocolTCP)
+		defaulting.Set(&p.Protocol, corev1.ProtocolTCP)
 		if p.TargetPort == intstr.FromInt32(0) || p.TargetPort == intstr.FromString("") {
 			p.TargetPort = intstr.FromInt32(p.Port)
 		}
 	}
 	if isExternallyAccessible(spec) {
-		checks.SetDefault(&spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
+		defaulting.Set(&spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
 	}
 	if spec.Type != corev1.ServiceTypeExternalName {
-		checks.SetDefaultPointer(&spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+		defaulting.SetPointer(&spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
 	}
 	if spec.Type == corev1.ServiceTypeLoadBalancer {
-		checks.SetDefaultPointer(&spec.AllocateLoadBalancerNodePorts, true)
+		defaulting.SetPointer(&spec.AllocateLoadBalancerNodePorts, true)
 		for i := range s.Status.LoadBalancer.Ingress {
 			if in := &s.Status.LoadBalancer.Ingress[i]; in.IP != "" {
-				checks.SetDefaultPointer(&in.IPMode, corev1.LoadBalancerIPModeVIP)
+				defaulting.SetPointer(&in.IPMode, corev1.LoadBalancerIPModeVIP)
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func NeedsHealthCheckNodePort(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// PrepareServiceForCreate syncs clusterIP and clusterIPs.
+// PrepareServiceForCreate sets clusterIPs to clusterIP if only clusterIP is set.
 func PrepareServiceForCreate(s *corev1.Service) {
 	if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 {
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
@@ -91,28 +92,28 @@ func PrepareServiceForCreate(s *corev1.Service) {
 // PrepareServiceForUpdate restores allocated values that the update omits, syncs clusterIP and
 // clusterIPs, and drops fields of the old type.
 func PrepareServiceForUpdate(s, old *corev1.Service) {
-	keepAllocated(s, old)
+	restoreAllocated(s, old)
 	syncClusterIPs(s, old)
 	dropTypeDependentFields(s, old)
 }
 
-func keepAllocated(s, old *corev1.Service) {
+func restoreAllocated(s, old *corev1.Service) {
 	if NeedsClusterIP(old) && NeedsClusterIP(s) {
-		checks.SetDefault(&s.Spec.ClusterIP, old.Spec.ClusterIP)
+		defaulting.Set(&s.Spec.ClusterIP, old.Spec.ClusterIP)
 		if len(s.Spec.ClusterIPs) == 0 && s.Spec.ClusterIP == old.Spec.ClusterIP {
 			s.Spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
 		}
 	}
 	if NeedsNodePorts(old) && NeedsNodePorts(s) {
-		keepNodePorts(s, old)
+		restoreNodePorts(s, old)
 	}
 	if NeedsHealthCheckNodePort(old) && NeedsHealthCheckNodePort(s) {
-		checks.SetDefault(&s.Spec.HealthCheckNodePort, old.Spec.HealthCheckNodePort)
+		defaulting.Set(&s.Spec.HealthCheckNodePort, old.Spec.HealthCheckNodePort)
 	}
 }
 
-// keepNodePorts restores omitted node ports unless another port uses them.
-func keepNodePorts(s, old *corev1.Service) {
+// restoreNodePorts restores omitted node ports unless another port uses them.
+func restoreNodePorts(s, old *corev1.Service) {
 	type key struct {
 		protocol corev1.Protocol
 		port     int32
@@ -133,7 +134,7 @@ func keepNodePorts(s, old *corev1.Service) {
 	}
 }
 
-// syncClusterIPs updates clusterIPs if the update changed clusterIP only.
+// syncClusterIPs updates clusterIPs if it is empty or if the update changed clusterIP only.
 func syncClusterIPs(s, old *corev1.Service) {
 	if len(s.Spec.ClusterIPs) == 0 {
 		PrepareServiceForCreate(s)

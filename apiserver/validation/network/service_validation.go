@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	kubeletPort         = 10250
+	kubeletPort = 10250
+	// maxSessionSeconds is the maximum timeout of client IP affinity, one day.
 	maxSessionSeconds   = 24 * 60 * 60
 	loadBalancerOnlyMsg = "may only be used when `type` is 'LoadBalancer'"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// classAnnotation names the class in old manifests.
+// classAnnotation is the annotation that names the class in old manifests.
 const classAnnotation = "kubernetes.io/ingress.class"
 
 // ValidateIngress validates a new Ingress.

@@ -6,15 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
+// maxControllerLength is the maximum length in bytes of the name of a controller.
 const maxControllerLength = 250
 
 // DefaultIngressClass sets the scope of the parameters to Cluster.
 func DefaultIngressClass(c *networkingv1.IngressClass) {
 	if c.Spec.Parameters != nil {
-		checks.SetDefaultPointer(&c.Spec.Parameters.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
+		defaulting.SetPointer(&c.Spec.Parameters.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
 	}
 }
 

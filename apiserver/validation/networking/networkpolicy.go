@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
@@ -33,7 +34,7 @@ func DefaultNetworkPolicy(p *networkingv1.NetworkPolicy) {
 
 func defaultPorts(ports []networkingv1.NetworkPolicyPort) {
 	for i := range ports {
-		checks.SetDefaultPointer(&ports[i].Protocol, corev1.ProtocolTCP)
+		defaulting.SetPointer(&ports[i].Protocol, corev1.ProtocolTCP)
 	}
 }
 
@@ -118,7 +119,7 @@ func validatePeers(peers []networkingv1.NetworkPolicyPeer, path *field.Path) (er
 	return errs
 }
 
-// validateIPBlock requires every exception to be a strict part of the block.
+// validateIPBlock requires every exception to be a strict subset of the block.
 func validateIPBlock(b *networkingv1.IPBlock, path *field.Path) field.ErrorList {
 	if b.CIDR == "" {
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}

@@ -40,36 +40,7 @@ func ValidateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList
 	return append(errs, checks.Immutable(c.Spec.CIDRs, old.Spec.CIDRs, field.NewPath("spec", "cidrs"))...)
 }
 
-// ValidateServiceCIDRStatusUpdate validates an update of the status.
+// ValidateServiceCIDRStatusUpdate validates the metadata of an update of the status.
 func ValidateServiceCIDRStatusUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	return checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-}
-
-// ValidateIPAddress validates a new address. Its name is the address in canonical form.
-func ValidateIPAddress(a *networkingv1.IPAddress) field.ErrorList {
-	errs := checks.ObjectMeta(&a.ObjectMeta, false, func(name string, _ bool) []string {
-		var msgs []string
-		for _, err := range validation.IsValidIP(nil, name) {
-			msgs = append(msgs, err.Detail)
-		}
-		return msgs
-	})
-	path := field.NewPath("spec", "parentRef")
-	ref := a.Spec.ParentRef
-	if ref == nil {
-		return append(errs, field.Required(path, ""))
-	}
-	if ref.Resource == "" {
-		errs = append(errs, field.Required(path.Child("resource"), ""))
-	}
-	if ref.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	}
-	return errs
-}
-
-// ValidateIPAddressUpdate validates an update. The parent is immutable.
-func ValidateIPAddressUpdate(a, old *networkingv1.IPAddress) field.ErrorList {
-	errs := checks.ObjectMetaUpdate(&a.ObjectMeta, &old.ObjectMeta)
-	return append(errs, checks.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))...)
 }

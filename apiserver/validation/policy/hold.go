@@ -10,18 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// maxCause is the maximum length of a Hold's cause, which is a word.
+// maxCause is the maximum length in bytes of a Hold's cause, which is a word.
 const maxCause = 63
 
 // DefaultHold sets the count to 1 and the protocol of ports to TCP.
 func DefaultHold(h *v1alpha1.Hold) {
-	checks.SetDefault(&h.Spec.Count, 1)
+	defaulting.Set(&h.Spec.Count, 1)
 	if v := h.Spec.Victim; v != nil {
 		for i := range v.HostPorts {
-			checks.SetDefault(&v.HostPorts[i].Protocol, corev1.ProtocolTCP)
+			defaulting.Set(&v.HostPorts[i].Protocol, corev1.ProtocolTCP)
 		}
 	}
 }
@@ -81,14 +82,14 @@ func validateVictim(v *v1alpha1.Victim, path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, metav1validation.ValidateLabels(v.Labels, path.Child("labels"))...)
 	for i := range v.HostPorts {
-		p := path.Child("hostPorts").Index(i)
-		errs = append(errs, checks.PortNumber(v.HostPorts[i].Port, p.Child("port"))...)
-		errs = append(errs, checks.OneOf(v.HostPorts[i].Protocol, p.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+		itemPath := path.Child("hostPorts").Index(i)
+		errs = append(errs, checks.PortNumber(v.HostPorts[i].Port, itemPath.Child("port"))...)
+		errs = append(errs, checks.OneOf(v.HostPorts[i].Protocol, itemPath.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
 	}
 	return errs
 }
 
-// ValidateHoldUpdate rejects changes of the fields that the Hold's name encodes.
+// ValidateHoldUpdate validates an update. The fields that the Hold's name encodes are immutable.
 func ValidateHoldUpdate(h, old *v1alpha1.Hold) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.ObjectMetaUpdate(&h.ObjectMeta, &old.ObjectMeta)

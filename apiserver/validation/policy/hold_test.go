@@ -25,7 +25,7 @@ func TestHoldValidation(t *testing.T) {
 	valid := validHold()
 	DefaultHold(valid)
 	if errs := ValidateHold(valid); len(errs) > 0 || valid.Spec.Count != 1 || valid.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
-		t.Fatalf("errors %v, spec %+v, want no errors, count 1 and protocol TCP", errs, valid.Spec)
+		t.Fatalf("got errors %v, spec %+v, want no errors, count 1 and protocol TCP", errs, valid.Spec)
 	}
 	for want, change := range map[string]func(*v1alpha1.HoldSpec){
 		`spec.type: Unsupported value: "Repel"`:          func(s *v1alpha1.HoldSpec) { s.Type = "Repel" },

@@ -33,14 +33,14 @@ func validateBudgetSpec(spec *policyv1.PodDisruptionBudgetSpec, allowInvalidLabe
 		}{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}
 		errs = append(errs, field.Invalid(path, printable, "minAvailable and maxUnavailable cannot be both set"))
 	}
-	checkLimit := func(value *intstr.IntOrString, name string) {
+	validateLimit := func(value *intstr.IntOrString, name string) {
 		if value != nil {
 			errs = append(errs, checks.CountOrPercent(*value, path.Child(name))...)
 			errs = append(errs, checks.NotAbove100Percent(*value, path.Child(name))...)
 		}
 	}
-	checkLimit(spec.MinAvailable, "minAvailable")
-	checkLimit(spec.MaxUnavailable, "maxUnavailable")
+	validateLimit(spec.MinAvailable, "minAvailable")
+	validateLimit(spec.MaxUnavailable, "maxUnavailable")
 	errs = append(errs, checks.LabelSelector(spec.Selector, allowInvalidLabels, path.Child("selector"))...)
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil {
 		errs = append(errs, checks.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
@@ -41,9 +42,9 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	}
 }
 
-// DefaultPriorityClass sets the preemption policy.
+// DefaultPriorityClass sets the default preemption policy, PreemptLowerPriority.
 func DefaultPriorityClass(pc *schedulingv1.PriorityClass) {
-	checks.SetDefaultPointer(&pc.PreemptionPolicy, corev1.PreemptLowerPriority)
+	defaulting.SetPointer(&pc.PreemptionPolicy, corev1.PreemptLowerPriority)
 }
 
 // ValidatePriorityClass validates a new class. Only system classes may have the reserved prefix or

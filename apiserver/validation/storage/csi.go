@@ -8,32 +8,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-const (
-	maxCSINodeID         = 192
-	maxAttachmentSize    = 256 * 1024
-	maxAttachErrorLength = 1 << 20
-)
+// maxCSINodeID is the maximum length in bytes of the ID that a driver gives a node.
+const maxCSINodeID = 192
 
 // DefaultCSIDriver sets the defaults of a CSIDriver.
 func DefaultCSIDriver(d *storagev1.CSIDriver) {
-	checks.SetDefaultPointer(&d.Spec.AttachRequired, true)
-	checks.SetDefaultPointer(&d.Spec.PodInfoOnMount, false)
-	checks.SetDefaultPointer(&d.Spec.StorageCapacity, false)
-	checks.SetDefaultPointer(&d.Spec.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	defaulting.SetPointer(&d.Spec.AttachRequired, true)
+	defaulting.SetPointer(&d.Spec.PodInfoOnMount, false)
+	defaulting.SetPointer(&d.Spec.StorageCapacity, false)
+	defaulting.SetPointer(&d.Spec.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
 	if len(d.Spec.VolumeLifecycleModes) == 0 {
 		d.Spec.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 	}
-	checks.SetDefaultPointer(&d.Spec.RequiresRepublish, false)
-	checks.SetDefaultPointer(&d.Spec.SELinuxMount, false)
+	defaulting.SetPointer(&d.Spec.RequiresRepublish, false)
+	defaulting.SetPointer(&d.Spec.SELinuxMount, false)
 }
 
 // ValidateCSIDriver validates a new CSIDriver.
 func ValidateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	errs := checks.ObjectMeta(&d.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, checks.CSIDriverName(d.Name, field.NewPath("name"))...)
+	errs = append(errs, podvalidation.ValidateCSIDriverName(d.Name, field.NewPath("name"))...)
 	specPath := field.NewPath("spec")
 	requireSet := func(isSet bool, name string) {
 		if !isSet {
@@ -95,7 +94,7 @@ func ValidateCSINode(n *storagev1.CSINode) field.ErrorList {
 	seen := sets.New[string]()
 	for i, d := range n.Spec.Drivers {
 		itemPath := path.Index(i)
-		errs = append(errs, checks.CSIDriverName(d.Name, itemPath.Child("name"))...)
+		errs = append(errs, podvalidation.ValidateCSIDriverName(d.Name, itemPath.Child("name"))...)
 		errs = append(errs, validateCSINodeID(d.NodeID, itemPath.Child("nodeID"))...)
 		if d.Allocatable != nil {
 			errs = append(errs, checks.NonNegativeIfSet(d.Allocatable.Count, itemPath.Child("allocatable", "count"))...)

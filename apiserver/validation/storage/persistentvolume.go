@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,41 +12,44 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultPersistentVolume sets the reclaim policy, the phase and the defaults of volume sources.
+// DefaultPersistentVolume sets the reclaim policy, volume mode, phase and defaults of volume sources, and rounds
+// quantities up to a thousandth.
 func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
-	checks.SetDefault(&pv.Status.Phase, corev1.VolumePending)
-	checks.SetDefault(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
-	checks.SetDefaultPointer(&pv.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	defaulting.Set(&pv.Status.Phase, corev1.VolumePending)
+	defaulting.Set(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	defaulting.SetPointer(&pv.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	poddefaults.DefaultResourceList(pv.Spec.Capacity)
 	source := &pv.Spec.PersistentVolumeSource
 	if s := source.HostPath; s != nil {
-		checks.SetDefaultPointer(&s.Type, corev1.HostPathUnset)
+		defaulting.SetPointer(&s.Type, corev1.HostPathUnset)
 	}
 	if s := source.RBD; s != nil {
-		checks.SetDefault(&s.RBDPool, "rbd")
-		checks.SetDefault(&s.RadosUser, "admin")
-		checks.SetDefault(&s.Keyring, "/etc/ceph/keyring")
+		defaulting.Set(&s.RBDPool, "rbd")
+		defaulting.Set(&s.RadosUser, "admin")
+		defaulting.Set(&s.Keyring, "/etc/ceph/keyring")
 	}
 	if s := source.ISCSI; s != nil {
-		checks.SetDefault(&s.ISCSIInterface, "default")
+		defaulting.Set(&s.ISCSIInterface, "default")
 	}
 	if s := source.AzureDisk; s != nil {
-		checks.SetDefaultPointer(&s.CachingMode, corev1.AzureDataDiskCachingReadWrite)
-		checks.SetDefaultPointer(&s.Kind, corev1.AzureSharedBlobDisk)
-		checks.SetDefaultPointer(&s.FSType, "ext4")
-		checks.SetDefaultPointer(&s.ReadOnly, false)
+		defaulting.SetPointer(&s.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		defaulting.SetPointer(&s.Kind, corev1.AzureSharedBlobDisk)
+		defaulting.SetPointer(&s.FSType, "ext4")
+		defaulting.SetPointer(&s.ReadOnly, false)
 	}
 	if s := source.ScaleIO; s != nil {
-		checks.SetDefault(&s.StorageMode, "ThinProvisioned")
-		checks.SetDefault(&s.FSType, "xfs")
+		defaulting.Set(&s.StorageMode, "ThinProvisioned")
+		defaulting.Set(&s.FSType, "xfs")
 	}
 }
 
-// PreparePersistentVolumeForCreate sets the phase to Pending.
+// PreparePersistentVolumeForCreate resets the status to phase Pending.
 func PreparePersistentVolumeForCreate(pv *corev1.PersistentVolume) {
 	now := metav1.Now()
 	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
@@ -60,7 +62,7 @@ func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
 		return
 	}
 	if t := pv.Status.LastPhaseTransitionTime; t == nil || t.Equal(old.Status.LastPhaseTransitionTime) {
-		now := metav1.NewTime(time.Now())
+		now := metav1.Now()
 		pv.Status.LastPhaseTransitionTime = &now
 	}
 }
@@ -99,6 +101,7 @@ func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
 	return errs
 }
 
+// accessModes are the accepted access modes.
 var accessModes = []corev1.PersistentVolumeAccessMode{
 	corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod,
 }
@@ -108,12 +111,12 @@ func validateVolumeAccessModes(modes []corev1.PersistentVolumeAccessMode, fldPat
 	if len(modes) == 0 {
 		errs = append(errs, field.Required(fldPath, ""))
 	}
-	single := false
+	hasOncePod := false
 	for _, mode := range modes {
 		errs = append(errs, checks.OneOf(mode, fldPath, accessModes...)...)
-		single = single || mode == corev1.ReadWriteOncePod
+		hasOncePod = hasOncePod || mode == corev1.ReadWriteOncePod
 	}
-	if single && len(modes) > 1 {
+	if hasOncePod && len(modes) > 1 {
 		errs = append(errs, field.Forbidden(fldPath, "may not use ReadWriteOncePod with other access modes"))
 	}
 	return errs
@@ -154,7 +157,7 @@ func validateVolumeNodeAffinity(a *corev1.VolumeNodeAffinity, fldPath *field.Pat
 	return podvalidation.ValidateNodeSelector(a.Required, fldPath.Child("required"))
 }
 
-// ValidatePersistentVolumeUpdate rejects changes of source, mode and node affinity.
+// ValidatePersistentVolumeUpdate validates an update. Source, volume mode and node affinity are immutable.
 func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := ValidatePersistentVolume(pv)
 	specPath := field.NewPath("spec")
@@ -181,7 +184,7 @@ func validateNodeAffinityChange(affinity, old *corev1.VolumeNodeAffinity, fldPat
 		for i := range renamed.Required.NodeSelectorTerms {
 			renamedTerms, newTerms := renamed.Required.NodeSelectorTerms[i].MatchExpressions, affinity.Required.NodeSelectorTerms[i].MatchExpressions
 			for j := range min(len(renamedTerms), len(newTerms)) {
-				if gaTopologyLabel[renamedTerms[j].Key] == newTerms[j].Key {
+				if stableNodeLabels[renamedTerms[j].Key] == newTerms[j].Key {
 					renamedTerms[j].Key = newTerms[j].Key
 				}
 			}
@@ -190,7 +193,8 @@ func validateNodeAffinityChange(affinity, old *corev1.VolumeNodeAffinity, fldPat
 	return checks.Immutable(affinity, renamed, fldPath)
 }
 
-var gaTopologyLabel = map[string]string{
+// stableNodeLabels maps deprecated node labels to their replacements.
+var stableNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
 	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
 	"failure-domain.beta.kubernetes.io/region": corev1.LabelTopologyRegion,
@@ -207,7 +211,7 @@ func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) fiel
 	return errs
 }
 
-// PersistentVolumeWarnings warns of deprecated and unsupported fields.
+// PersistentVolumeWarnings warns of deprecated and unsupported annotations, fields and node labels.
 func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
 	var warnings []string
 	warn := func(condition bool, format string, args ...any) {
@@ -225,9 +229,9 @@ func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume)
 	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
 		for i, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 			for j, e := range term.MatchExpressions {
-				since := deprecatedNodeLabels[e.Key]
-				warn(since != "", "%s: %s is deprecated since %s",
-					specPath.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
+				reason, ok := podwarnings.DeprecatedNodeLabels[e.Key]
+				warn(ok, "%s: %s is %s",
+					specPath.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, reason)
 			}
 		}
 	}

@@ -9,17 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// sourceField is a volume source with its validation.
-type sourceField struct {
+// volumeSource is a field of a PersistentVolumeSource with its validation.
+type volumeSource struct {
 	name     string
 	isSet    bool
 	validate func(fldPath *field.Path) field.ErrorList
 }
 
-// validateVolumeSource requires exactly one source. They are evaluated in the order of kube-apiserver.
+// validateVolumeSource requires exactly one source, and validates the first in the order of kube-apiserver.
 func validateVolumeSource(pv *corev1.PersistentVolume, hasAffinity bool) field.ErrorList {
 	specPath := field.NewPath("spec")
 	var errs field.ErrorList
@@ -43,8 +44,8 @@ func validateVolumeSource(pv *corev1.PersistentVolume, hasAffinity bool) field.E
 	return errs
 }
 
-func volumeSources(s *corev1.PersistentVolumeSpec, hasAffinity bool) []sourceField {
-	return []sourceField{
+func volumeSources(s *corev1.PersistentVolumeSpec, hasAffinity bool) []volumeSource {
+	return []volumeSource{
 		{"hostPath", s.HostPath != nil, func(fldPath *field.Path) field.ErrorList { return validateHostPathVolume(s.HostPath, fldPath) }},
 		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(fldPath *field.Path) field.ErrorList {
 			return validateRequired(fldPath, namedValue{"pdName", s.GCEPersistentDisk.PDName})
@@ -105,8 +106,10 @@ func requireMonitors(monitors []string, fldPath *field.Path) field.ErrorList {
 	return nil
 }
 
+// namedValue is the value of a field with its JSON name.
 type namedValue struct{ name, value string }
 
+// validateRequired requires values that are not empty.
 func validateRequired(fldPath *field.Path, fields ...namedValue) field.ErrorList {
 	var errs field.ErrorList
 	for _, f := range fields {
@@ -133,9 +136,9 @@ func validateHostPathVolume(s *corev1.HostPathVolumeSource, fldPath *field.Path)
 	if s.Type == nil {
 		return errs
 	}
-	kinds := sets.List(sets.New(corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate,
+	types := sets.List(sets.New(corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate,
 		corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev))
-	return append(errs, checks.OneOf(*s.Type, fldPath.Child("type"), kinds...)...)
+	return append(errs, checks.OneOf(*s.Type, fldPath.Child("type"), types...)...)
 }
 
 func validateNFSVolume(s *corev1.NFSVolumeSource, fldPath *field.Path) field.ErrorList {
@@ -160,7 +163,7 @@ func validateLocalVolume(s *corev1.LocalVolumeSource, hasAffinity bool, fldPath 
 }
 
 func validateCSIVolume(s *corev1.CSIPersistentVolumeSource, fldPath *field.Path) field.ErrorList {
-	errs := checks.CSIDriverName(s.Driver, fldPath.Child("driver"))
+	errs := podvalidation.ValidateCSIDriverName(s.Driver, fldPath.Child("driver"))
 	if s.VolumeHandle == "" {
 		errs = append(errs, field.Required(fldPath.Child("volumeHandle"), ""))
 	}

@@ -3,12 +3,14 @@ package storage
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
@@ -16,20 +18,20 @@ import (
 // betaStorageClass is the annotation that preceded the field storageClassName.
 const betaStorageClass = corev1.BetaStorageClassAnnotation
 
-// DefaultPersistentVolumeClaim sets phase and volume mode.
+// DefaultPersistentVolumeClaim sets phase and volume mode, and rounds quantities up to a thousandth.
 func DefaultPersistentVolumeClaim(c *corev1.PersistentVolumeClaim) {
-	checks.SetDefault(&c.Status.Phase, corev1.ClaimPending)
+	defaulting.Set(&c.Status.Phase, corev1.ClaimPending)
 	poddefaults.DefaultPersistentVolumeClaimSpec(&c.Spec)
 	poddefaults.DefaultResourceList(c.Status.Capacity)
 	poddefaults.DefaultResourceList(c.Status.AllocatedResources)
 }
 
-// PreparePersistentVolumeClaimForCreate sets the phase to Pending and copies between dataSource and
-// dataSourceRef.
+// PreparePersistentVolumeClaimForCreate sets the phase to Pending, clears fields of disabled feature gates
+// and copies between dataSource and dataSourceRef.
 func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
 	c.Status.Phase = corev1.ClaimPending
 	spec := &c.Spec
-	dropCrossNamespace(spec, nil)
+	dropCrossNamespaceSource(spec, nil)
 	switch source, ref := spec.DataSource, spec.DataSourceRef; {
 	case source != nil && ref == nil:
 		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
@@ -41,14 +43,14 @@ func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
 // PreparePersistentVolumeClaimForUpdate clears fields of disabled feature gates, and sets
 // dataSourceRef of old claims, so that clients that do not know the field can update them.
 func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim) {
-	dropCrossNamespace(&c.Spec, &old.Spec)
+	dropCrossNamespaceSource(&c.Spec, &old.Spec)
 	if c.Spec.DataSource != nil && c.Spec.DataSourceRef == nil && old.Spec.DataSourceRef != nil && checks.SemanticEqual(c.Spec.DataSource, old.Spec.DataSource) {
 		c.Spec.DataSourceRef = old.Spec.DataSourceRef
 	}
 }
 
-// dropCrossNamespace clears cross-namespace data sources, whose gate is off.
-func dropCrossNamespace(spec, old *corev1.PersistentVolumeClaimSpec) {
+// dropCrossNamespaceSource clears a data source of another namespace, whose gate is off, unless old has one.
+func dropCrossNamespaceSource(spec, old *corev1.PersistentVolumeClaimSpec) {
 	inUse := old != nil && old.DataSourceRef != nil && old.DataSourceRef.Namespace != nil && *old.DataSourceRef.Namespace != ""
 	if !inUse && spec.DataSourceRef != nil && spec.DataSourceRef.Namespace != nil && *spec.DataSourceRef.Namespace != "" {
 		spec.DataSourceRef = nil
@@ -63,8 +65,8 @@ func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorL
 
 const immutableClaimMsg = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 
-// ValidatePersistentVolumeClaimUpdate validates an update. Only binding and, for bound claims,
-// resizing are allowed.
+// ValidatePersistentVolumeClaimUpdate validates an update. It may set the volume name and the storage class
+// and, for bound claims, change the size and the attributes class.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	specPath := field.NewPath("spec")
 	errs := ValidatePersistentVolumeClaim(c)
@@ -106,7 +108,8 @@ func isClassUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	return c.Annotations[betaStorageClass] == ""
 }
 
-// validateClaimSize allows a claim to shrink down to its capacity, to recover from a failed expansion.
+// validateClaimSize allows a request to shrink, to recover from a failed expansion, but not to the capacity or
+// below.
 func validateClaimSize(c, old *corev1.PersistentVolumeClaim, specPath *field.Path) field.ErrorList {
 	size, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	capacity := old.Status.Capacity[corev1.ResourceStorage]
@@ -162,13 +165,8 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 // validateStorageResourceName requires "storage" or a qualified name.
 func validateStorageResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := checks.QualifiedName(string(name), path)
-	if name == corev1.ResourceStorage || len(errs) > 0 {
+	if name == corev1.ResourceStorage || strings.Contains(string(name), "/") || len(errs) > 0 {
 		return errs
-	}
-	for _, r := range string(name) {
-		if r == '/' {
-			return nil
-		}
 	}
 	return field.ErrorList{field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage})}
 }
@@ -185,14 +183,14 @@ func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVol
 // ClaimSpecWarnings warns of fractional bytes in storage requests.
 func ClaimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var warnings []string
-	checkStorage := func(list corev1.ResourceList, name string) {
+	warnIfFractional := func(list corev1.ResourceList, name string) {
 		q, found := list[corev1.ResourceStorage]
 		if found && q.MilliValue()%1000 != 0 {
 			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
 				path.Child("resources", name).Key(string(corev1.ResourceStorage)), q.String()))
 		}
 	}
-	checkStorage(spec.Resources.Requests, "requests")
-	checkStorage(spec.Resources.Limits, "limits")
+	warnIfFractional(spec.Resources.Requests, "requests")
+	warnIfFractional(spec.Resources.Limits, "limits")
 	return warnings
 }

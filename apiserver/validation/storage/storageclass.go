@@ -12,9 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/defaulting"
+	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
+// Limits of the parameters of a class: their number, and the total length in bytes of keys and values.
 const (
 	maxParameters     = 512
 	maxParametersSize = 256 * 1024
@@ -22,8 +25,8 @@ const (
 
 // DefaultStorageClass sets the reclaim policy Delete and immediate binding.
 func DefaultStorageClass(sc *storagev1.StorageClass) {
-	checks.SetDefaultPointer(&sc.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
-	checks.SetDefaultPointer(&sc.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+	defaulting.SetPointer(&sc.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	defaulting.SetPointer(&sc.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 }
 
 // ValidateStorageClass validates a new class.
@@ -118,37 +121,11 @@ func StorageClassWarnings(_ context.Context, sc, _ *storagev1.StorageClass) []st
 	var warnings []string
 	for i, term := range sc.AllowedTopologies {
 		for j, e := range term.MatchLabelExpressions {
-			if since := deprecatedNodeLabels[e.Key]; since != "" {
-				warnings = append(warnings, fmt.Sprintf("%s: %s is deprecated since %s",
-					field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key"), e.Key, since))
+			if reason, ok := podwarnings.DeprecatedNodeLabels[e.Key]; ok {
+				warnings = append(warnings, fmt.Sprintf("%s: %s is %s",
+					field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key"), e.Key, reason))
 			}
 		}
 	}
 	return warnings
-}
-
-// deprecatedNodeLabels maps deprecated labels to the text of the warning.
-var deprecatedNodeLabels = map[string]string{
-	"beta.kubernetes.io/arch":                  `v1.14; use "kubernetes.io/arch" instead`,
-	"beta.kubernetes.io/os":                    `v1.14; use "kubernetes.io/os" instead`,
-	"failure-domain.beta.kubernetes.io/region": `v1.17; use "topology.kubernetes.io/region" instead`,
-	"failure-domain.beta.kubernetes.io/zone":   `v1.17; use "topology.kubernetes.io/zone" instead`,
-	"beta.kubernetes.io/instance-type":         `v1.17; use "node.kubernetes.io/instance-type" instead`,
-}
-
-// ValidateVolumeAttributesClass validates a new class.
-func ValidateVolumeAttributesClass(c *storagev1.VolumeAttributesClass) field.ErrorList {
-	errs := checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, validateProvisioner(c.DriverName, field.NewPath("driverName"))...)
-	if len(c.Parameters) == 0 {
-		return append(errs, field.Required(field.NewPath("parameters"), "must contain at least one key/value pair"))
-	}
-	return append(errs, validateParameters(c.Parameters, field.NewPath("parameters"))...)
-}
-
-// ValidateVolumeAttributesClassUpdate rejects changes of driver and parameters.
-func ValidateVolumeAttributesClassUpdate(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
-	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, checks.Immutable(c.DriverName, old.DriverName, field.NewPath("driverName"))...)
-	return append(errs, checks.Immutable(c.Parameters, old.Parameters, field.NewPath("parameters"))...)
 }

@@ -6,14 +6,21 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/berthproject/berth/apiserver/podvalidation"
 	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// Maximum sizes in bytes of the metadata of an attachment and of an error message.
+const (
+	maxAttachmentMetadata = 256 * 1024
+	maxAttachErrorMessage = 1 << 20
 )
 
 // ValidateVolumeAttachment validates a new VolumeAttachment.
 func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := checks.ObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	specPath := field.NewPath("spec")
-	errs = append(errs, checks.CSIDriverName(a.Spec.Attacher, specPath.Child("attacher"))...)
+	errs = append(errs, podvalidation.ValidateCSIDriverName(a.Spec.Attacher, specPath.Child("attacher"))...)
 	errs = append(errs, validateAttachmentSource(&a.Spec.Source, specPath.Child("source"))...)
 	errs = append(errs, checks.InvalidEach(specPath.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
 	return append(errs, validateAttachmentStatus(a)...)
@@ -45,20 +52,20 @@ func validateAttachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
 		size += len(key) + len(value)
 	}
 	var errs field.ErrorList
-	if size > maxAttachmentSize {
-		errs = append(errs, field.TooLong(statusPath.Child("attachmentMetadata"), "", maxAttachmentSize))
+	if size > maxAttachmentMetadata {
+		errs = append(errs, field.TooLong(statusPath.Child("attachmentMetadata"), "", maxAttachmentMetadata))
 	}
-	checkLength := func(e *storagev1.VolumeError, path *field.Path) {
-		if e != nil && len(e.Message) > maxAttachErrorLength {
-			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachErrorLength))
+	validateLength := func(e *storagev1.VolumeError, path *field.Path) {
+		if e != nil && len(e.Message) > maxAttachErrorMessage {
+			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachErrorMessage))
 		}
 	}
-	checkLength(a.Status.AttachError, statusPath.Child("attachError"))
-	checkLength(a.Status.DetachError, statusPath.Child("detachError"))
+	validateLength(a.Status.AttachError, statusPath.Child("attachError"))
+	validateLength(a.Status.DetachError, statusPath.Child("detachError"))
 	return errs
 }
 
-// ValidateVolumeAttachmentUpdate rejects changes of the spec.
+// ValidateVolumeAttachmentUpdate validates an update. The spec is immutable.
 func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	errs := ValidateVolumeAttachment(a)
 	return append(errs, checks.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)

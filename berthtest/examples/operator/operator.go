@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -32,7 +33,7 @@ type Operator struct {
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-// Run reconciles Pools until ctx ends.
+// Run reconciles Pools until ctx is done.
 func Run(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -46,11 +47,11 @@ func Run(ctx context.Context, config *rest.Config) error {
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())}
 	pods := informers.NewSharedInformerFactory(client, 0)
 	pools := dynamicinformer.NewDynamicSharedInformerFactory(objects, 0)
-	for informer, key := range map[cache.SharedIndexInformer]func(metav1.Object) string{
+	for informer, pool := range map[cache.SharedIndexInformer]func(metav1.Object) string{
 		pods.Core().V1().Pods().Informer():  func(o metav1.Object) string { return o.GetLabels()[PoolLabel] },
 		pools.ForResource(Pools).Informer(): metav1.Object.GetName,
 	} {
-		if err := o.watch(informer, key); err != nil {
+		if err := o.watch(informer, pool); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,7 @@ func Run(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// watch enqueues the Pool of each object that changes.
+// watch enqueues the Pool of each object that changes. pool returns the name of an object's Pool, or "".
 func (o *Operator) watch(informer cache.SharedIndexInformer, pool func(metav1.Object) string) error {
 	enqueue := func(object any) {
 		if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
@@ -87,6 +88,7 @@ func (o *Operator) reconcileNext(ctx context.Context) bool {
 	}
 	defer o.queue.Done(key)
 	if err := o.reconcile(ctx, key); err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "Failed to reconcile a Pool", "pool", key)
 		o.queue.AddRateLimited(key)
 	} else {
 		o.queue.Forget(key)
@@ -133,6 +135,7 @@ func (o *Operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	return o.updateStatus(ctx, pool, ready, ready >= replicas)
 }
 
+// updateStatus writes the number of ready pods and the condition Available, unless the status has them.
 func (o *Operator) updateStatus(ctx context.Context, pool *unstructured.Unstructured, ready int64, available bool) error {
 	status := map[string]any{"ready": ready, "conditions": []any{
 		map[string]any{"type": "Available", "status": map[bool]string{true: "True", false: "False"}[available]}}}
@@ -144,6 +147,7 @@ func (o *Operator) updateStatus(ctx context.Context, pool *unstructured.Unstruct
 	return err
 }
 
+// newPod returns a pod of a Pool.
 func newPod(pool *unstructured.Unstructured) *corev1.Pod {
 	cpu, _, _ := unstructured.NestedString(pool.Object, "spec", "cpu")
 	request, err := resource.ParseQuantity(cpu)

@@ -52,7 +52,7 @@ func awaitAvailable(t *testing.T, c *berthtest.Cluster, status string) {
 	c.WaitForCondition(operator.Pools, "default", "db", "Available", status)
 }
 
-// podsOn returns the pods of the Pool on a node that are not being deleted.
+// podsOn returns the names of the pods of the Pool on a node that are not being deleted.
 func podsOn(ctx context.Context, c *berthtest.Cluster, node string) (names []string, err error) {
 	list, err := c.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: operator.PoolLabel + "=db", FieldSelector: "spec.nodeName=" + node})
 	if err != nil {
@@ -66,13 +66,13 @@ func podsOn(ctx context.Context, c *berthtest.Cluster, node string) (names []str
 	return names, nil
 }
 
-// TestDrain drains a node. The disruption budget allows one eviction at a time, so each eviction waits for the
-// operator's replacement.
+// TestDrain checks that a node can be drained although the disruption budget allows only one eviction at a time: the
+// operator replaces each evicted pod.
 func TestDrain(t *testing.T) {
 	c := startWithPool(t, 4, "100m", berthtest.Nodes(2))
-	allowed := intstr.FromInt32(3)
+	minAvailable := intstr.FromInt32(3)
 	_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"},
-		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &allowed, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{operator.PoolLabel: "db"}}}}, metav1.CreateOptions{})
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &minAvailable, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{operator.PoolLabel: "db"}}}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,17 @@ package main
 import "testing"
 
 func TestChooseShell(t *testing.T) {
-	for want, environment := range map[string][]string{"/bin/busybox": {"A=b-c.d", "PATH=/bin"}, "/bin/bash": {"A=b", "data-1=x"}} {
-		if got := chooseShell(environment); got != want {
-			t.Errorf("chooseShell(%q) = %s, want %s", environment, got, want)
+	for _, c := range []struct {
+		environment []string
+		network     bool
+		want        string
+	}{
+		{[]string{"A=b-c.d", "PATH=/bin"}, false, "/bin/busybox"},
+		{[]string{"A=b", "data-1=x"}, false, "/bin/bash"},
+		{[]string{"A=b"}, true, "/bin/bash"},
+	} {
+		if got := chooseShell(c.environment, c.network); got != c.want {
+			t.Errorf("chooseShell(%q, %t) = %s, want %s", c.environment, c.network, got, c.want)
 		}
 	}
 }

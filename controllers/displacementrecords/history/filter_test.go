@@ -41,6 +41,6 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	if _, err := ParseCauses([]string{"taint", "wind"}); err == nil {
-		t.Error("an unknown cause was accepted")
+		t.Error("an unknown cause was accepted, want an error")
 	}
 }

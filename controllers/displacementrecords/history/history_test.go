@@ -39,7 +39,7 @@ func TestUpstreamEvents(t *testing.T) {
 		}), "Preemption", "default-scheduler", "n1"},
 		"the taint manager": {newEvent("b", "TaintManagerEviction", "p", "Marking for deletion Pod ns/p", func(e *corev1.Event) { e.Source.Component = "taint-eviction-controller" }),
 			"Taint", "taint-eviction-controller", ""},
-		"refused eviction": {newEvent("c", "TaintManagerEviction", "p", "Cancelling deletion of Pod ns/p", nil), "", "", ""},
+		"canceled eviction": {newEvent("c", "TaintManagerEviction", "p", "Cancelling deletion of Pod ns/p", nil), "", "", ""},
 		"a kubelet": {newEvent("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) {
 			e.Source = corev1.EventSource{Component: "kubelet", Host: "n2"}
 		}), "Pressure", "kubelet", "n2"},
@@ -92,7 +92,7 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	evicted := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "uid-p"}, Spec: corev1.PodSpec{NodeName: "n1"},
 		Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory.", Conditions: []corev1.PodCondition{
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.NewTime(baseTime)}}}}
-	marked := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "stays", UID: "uid-stays"}, Status: corev1.PodStatus{Phase: corev1.PodRunning,
+	running := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "stays", UID: "uid-stays"}, Status: corev1.PodStatus{Phase: corev1.PodRunning,
 		Conditions: evicted.Status.Conditions}}
 	dir := t.TempDir()
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
@@ -105,7 +105,7 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = j.Close()
-	s := Source{Client: fake.NewClientset(evicted, marked, newEvent("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) { e.Source.Component = "kubelet" })),
+	s := Source{Client: fake.NewClientset(evicted, running, newEvent("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) { e.Source.Component = "kubelet" })),
 		Journal: dir, Namespace: "ns"}
 	list, malformed, err := s.Read(t.Context())
 	if err != nil || len(malformed) > 0 || len(list) != 2 {
@@ -123,7 +123,7 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	}
 }
 
-// TestAPIIsReadBeforeJournal checks that a refused request does not read the journal, since the API authenticates
+// TestAPIIsReadBeforeJournal checks that a rejected request does not read the journal, since the API authenticates
 // the user.
 func TestAPIIsReadBeforeJournal(t *testing.T) {
 	client := fake.NewClientset()

@@ -5,12 +5,14 @@
 // directory ROOT/NODE/pvc-UID and a local PersistentVolume with affinity to that node. A Released volume
 // with the policy Delete is deleted together with its directory.
 //
-//   - InsideRoot: nothing outside the root directory is created or removed, regardless of the
+// Invariants:
+//
+//   - Nothing outside the root directory is created or removed, regardless of the
 //     content of a PersistentVolume and of symbolic links (os.Root).
-//   - NamedByUID: a directory's name contains the claim's UID, so that no claim gets the data of
+//   - A directory's name contains the claim's UID, so that no claim gets the data of
 //     another, and a retry finds its own directory.
 //   - A volume is read from the API server before its data is deleted.
 //
 // All nodes run on the local machine, as simulated nodes do. The node's agent enforces the capacity:
-// it reserves it in a disk image, DIRECTORY.img, and mounts that on the directory.
+// it reserves the capacity in a disk image, DIRECTORY.img, and mounts the image on the directory.
 package localprovisioner

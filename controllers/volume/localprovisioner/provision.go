@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // finalizer keeps a volume object until its directory is removed. Upstream's provisioners
@@ -119,10 +120,10 @@ func (p *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolume
 	c = c.DeepCopy()
 	delete(c.Annotations, volume.AnnSelectedNode)
 	_, err := p.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
-	return ignoreNotFound(err)
+	return apierror.IgnoreNotFound(err)
 }
 
-// reportFailure records the event of an error that is retried.
+// reportFailure records the event of an error and returns the error, which causes a retry.
 func (p *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, err error) error {
 	p.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, err))
 	return err

@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const workers = 4
@@ -101,7 +102,7 @@ func (p *provisioner) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
 		v, err := p.volumes.Get(k.name)
 		if err != nil || v.UID != k.uid {
-			return ignoreNotFound(err)
+			return apierror.IgnoreNotFound(err)
 		}
 		return p.reclaim(ctx, v)
 	}
@@ -130,11 +131,4 @@ func (p *provisioner) cleanUp(ctx context.Context, claim types.UID) error {
 		}
 	}
 	return nil
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -47,6 +47,7 @@ func (r *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, e
 	return true, e, nil
 }
 
+// runProvisioner runs a test with the provisioner and the default storage class.
 func runProvisioner(t *testing.T, f func(h *harness), objects ...runtime.Object) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "volumes")
@@ -66,6 +67,7 @@ func runProvisioner(t *testing.T, f func(h *harness), objects ...runtime.Object)
 	})
 }
 
+// waitIdle waits until the provisioner is idle.
 func (h *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
@@ -125,7 +127,7 @@ func TestProvision(t *testing.T) {
 			t.Errorf("volume %+v, want claim ns/c and its directory", v)
 		}
 		if volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host1"}) != nil || volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host2"}) == nil {
-			t.Error("the node affinity does not match only host1")
+			t.Errorf("node affinity %+v, want one that matches host1 only", v.Spec.NodeAffinity)
 		}
 		h.checkEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
 		if err := os.WriteFile(filepath.Join(v.Spec.Local.Path, "file"), nil, 0o600); err != nil {
@@ -142,7 +144,7 @@ func TestProvision(t *testing.T) {
 	}, newNode("n1", "host1"), newClaim("n1"))
 }
 
-func TestUnsupportedClaims(t *testing.T) {
+func TestFailedProvisioning(t *testing.T) {
 	block := corev1.PersistentVolumeBlock
 	for reason, tc := range map[string]struct {
 		claim        *corev1.PersistentVolumeClaim
@@ -175,12 +177,12 @@ func TestReclaimIgnoresOtherVolumes(t *testing.T) {
 	runProvisioner(t, func(h *harness) {
 		for _, name := range []string{"other-provisioner", "retained", "bound", "outside"} {
 			if h.volume(name) == nil {
-				t.Errorf("volume %s was deleted", name)
+				t.Errorf("volume %s was deleted, want it unchanged", name)
 			}
 		}
 		h.checkEvent("outside", "VolumeFailedDelete: path ")
 		if !exists(outside) {
-			t.Error("the directory outside the root was removed")
+			t.Error("the directory outside of the root was removed, want it unchanged")
 		}
 	}, newVolume("other-provisioner", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
 		newVolume("retained", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // reclaim deletes an unused volume if its policy is Delete: first the directory, then the object, then the
@@ -16,7 +18,7 @@ func (p *provisioner) reclaim(ctx context.Context, cached *corev1.PersistentVolu
 	}
 	v, err := p.client.CoreV1().PersistentVolumes().Get(ctx, cached.Name, metav1.GetOptions{})
 	if err != nil || v.UID != cached.UID || !isReclaimable(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
-		return ignoreNotFound(err)
+		return apierror.IgnoreNotFound(err)
 	}
 	if v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return p.removeFinalizer(ctx, v)
@@ -37,11 +39,11 @@ func (p *provisioner) reclaim(ctx context.Context, cached *corev1.PersistentVolu
 	p.log.Info("Removed the directory of a volume", "volume", v.Name, "path", path)
 	if v.DeletionTimestamp == nil {
 		err := p.client.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &v.UID}})
-		if ignoreNotFound(err) != nil {
+		if apierror.IgnoreNotFound(err) != nil {
 			return err
 		}
 		if v, err = p.client.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{}); err != nil {
-			return ignoreNotFound(err)
+			return apierror.IgnoreNotFound(err)
 		}
 	}
 	return p.removeFinalizer(ctx, v)
@@ -59,7 +61,6 @@ func isReclaimable(v *corev1.PersistentVolume) bool {
 	return false
 }
 
-// removeFinalizer removes the finalizer.
 func (p *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentVolume) error {
 	if !slices.Contains(v.Finalizers, finalizer) {
 		return nil
@@ -67,5 +68,5 @@ func (p *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentV
 	v = v.DeepCopy()
 	v.Finalizers = slices.DeleteFunc(v.Finalizers, func(f string) bool { return f == finalizer })
 	_, err := p.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
-	return ignoreNotFound(err)
+	return apierror.IgnoreNotFound(err)
 }

@@ -106,7 +106,7 @@ func (s *storage) nodes() []string {
 func checkNames(names ...string) error {
 	for _, n := range names {
 		if n == "" || n == "." || n == ".." || strings.ContainsAny(n, `/\`) || !filepath.IsLocal(n) {
-			return fmt.Errorf("%q is not a valid directory name", n)
+			return fmt.Errorf("directory name %q: must be a single path element", n)
 		}
 	}
 	return nil

@@ -65,13 +65,13 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 	outsideFile := writeFile(t, outside, "pvc-1", "file")
 	for _, node := range []string{"", ".", "..", "../x", "a/b", "/", `a\b`} {
 		if _, err := s.create(node, "pvc-1"); err == nil {
-			t.Errorf("create accepts node %q", node)
+			t.Errorf("create accepts node %q, want an error", node)
 		}
 		if err := s.remove(node, "pvc-1"); err == nil {
-			t.Errorf("remove accepts node %q", node)
+			t.Errorf("remove accepts node %q, want an error", node)
 		}
 		if err := s.remove("n1", node); err == nil {
-			t.Errorf("remove accepts volume %q", node)
+			t.Errorf("remove accepts volume %q, want an error", node)
 		}
 	}
 	// A node's directory that was replaced by a symbolic link.
@@ -94,7 +94,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 		t.Errorf("remove: error %v, directory exists: %t, want neither", err, exists(path))
 	}
 	if !exists(outsideFile) {
-		t.Error("a file outside the root was removed")
+		t.Error("a file outside of the root was removed, want it unchanged")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestNodeOfRejectsOtherPaths(t *testing.T) {
 		filepath.Join(s.path, "n1", "x", "pvc-1"), filepath.Join(outside, "n1", "pvc-1"), s.path + "/../volumes/n1/pvc-1",
 		s.path + "/n1/../pvc-1", s.path + "//pvc-1", "n1/pvc-1"} {
 		if node, err := s.nodeOf(path, "pvc-1"); err == nil {
-			t.Errorf("%q was accepted as the directory of pvc-1 on %q", path, node)
+			t.Errorf("%q was accepted as the directory of pvc-1 on %q, want an error", path, node)
 		}
 	}
 }

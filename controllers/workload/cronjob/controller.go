@@ -19,6 +19,7 @@ import (
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -94,7 +95,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
 	if err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	if cj.DeletionTimestamp != nil {
 		return 0, nil // the garbage collector deletes or orphans its Jobs

@@ -83,7 +83,7 @@ func TestJobEveryMinute(t *testing.T) {
 		}
 		st := status(s)
 		if created := s.EventCount("SuccessfulCreate"); created != 5 || s.EventCount("SawCompletedJob") == 0 || len(st.Active) != 0 || st.LastSuccessfulTime == nil {
-			t.Errorf("%d jobs created, want 5; status %+v", created, st)
+			t.Errorf("%d jobs created, %d events SawCompletedJob, status %+v; want 5 jobs, events, no active job and a successful time", created, s.EventCount("SawCompletedJob"), st)
 		}
 		j := jobs(s)[1]
 		due := st.LastScheduleTime.Time
@@ -122,8 +122,9 @@ func TestInvalidScheduleEvent(t *testing.T) {
 	}
 }
 
-// TestDaylightSavingTime runs a job at 2:30 in Berlin, a time that occurs twice or not at all.
-func TestDaylightSavingTime(t *testing.T) {
+// TestScheduledTimes checks when Jobs are due: at 2:30 in Berlin, in winter, in summer, and when that time does not
+// exist, and every 90 minutes.
+func TestScheduledTimes(t *testing.T) {
 	berlin, daily := "Europe/Berlin", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "30 2 * * *"}}
 	daily.Spec.TimeZone = &berlin
 	s, _, err := scheduleOf(daily)

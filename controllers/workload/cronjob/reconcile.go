@@ -62,9 +62,9 @@ func (r *reconciliation) updateActive(ctx context.Context) error {
 			}
 			continue
 		}
-		live, err := r.client.BatchV1().Jobs(r.cj.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		current, err := r.client.BatchV1().Jobs(r.cj.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {
-		case err == nil && live.UID == ref.UID:
+		case err == nil && current.UID == ref.UID:
 			active = append(active, ref) // not in the cache yet
 		case err == nil || apierrors.IsNotFound(err):
 			r.events.Eventf(r.old, corev1.EventTypeNormal, "MissingJob", "Active job went missing: %v", ref.Name)
@@ -80,7 +80,7 @@ func jobReference(j *batchv1.Job) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Namespace: j.Namespace, Name: j.Name, UID: j.UID, ResourceVersion: j.ResourceVersion}
 }
 
-// schedule creates a Job if one is due.
+// schedule creates a Job if one is due. It returns the next scheduled time, or zero if there is none.
 func (r *reconciliation) schedule(ctx context.Context) (wake time.Time, err error) {
 	schedule, reason, err := scheduleOf(r.cj)
 	if err != nil {

@@ -32,14 +32,14 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 	}
 	machine := conversion.DaemonSet(ds, hash, desired)
 	plan := machine.Plan(now, nodes, observed)
-	_, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
+	_, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
 		pod := podtemplate.DaemonPod(ds, owner.Reference(), hash, plan.Create[i])
 		return s.pods.Create(ctx, owner, pod)
 	})
 	if shared.IsNamespaceTerminating(createErr) {
 		createErr = nil // the namespace controller deletes the other objects
 	}
-	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &observed[plan.Delete[i].Pod], plan.Delete[i].Reason)
 	})
 	statusErr := s.updateStatus(ctx, ds, &plan.Status, revisions.Collisions)
@@ -68,7 +68,8 @@ func (s *controller) convertPods(ds *appsv1.DaemonSet, pods []*corev1.Pod) []wor
 // failureSlot returns the slot of a node and template. A new template starts without failures.
 func failureSlot(node, hash string) string { return node + "/" + hash }
 
-// evaluateNodes decides which nodes get a pod, and counts them.
+// evaluateNodes returns for each node whether it should run a pod, and the number of nodes that should. It records an
+// event for each backoff.
 func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.Time) (out []workload.DaemonNode, desired int, err error) {
 	list, err := s.nodes.List(labels.Everything())
 	if err != nil {

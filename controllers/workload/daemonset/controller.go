@@ -2,6 +2,7 @@ package daemonset
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -37,18 +39,20 @@ const (
 var Kind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
 
 type controller struct {
-	env        runner.Environment
-	client     kubernetes.Interface
-	lister     appslisters.DaemonSetLister
-	nodes      corelisters.NodeLister
-	pods       *shared.Pods
-	history    *revision.History
-	avoidHolds *shared.AvoidHolds
-	failures   *shared.FailureTracker
-	dedup      *shared.EventDeduplicator
-	events     record.EventRecorder
-	queue      *workqueue.Queue[types.NamespacedName]
-	converter  *conversion.Converter
+	env          runner.Environment
+	client       kubernetes.Interface
+	lister       appslisters.DaemonSetLister
+	nodes        corelisters.NodeLister
+	pods         *shared.Pods
+	informer     cache.SharedInformer
+	nodeInformer cache.SharedInformer
+	history      *revision.History
+	avoidHolds   *shared.AvoidHolds
+	failures     *shared.FailureTracker
+	dedup        *shared.EventDeduplicator
+	events       record.EventRecorder
+	synced       []cache.InformerSynced
+	converter    *conversion.Converter
 
 	mu        sync.Mutex
 	nodeCache map[string]cachedNode
@@ -65,51 +69,57 @@ type cachedNode struct {
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events, env)
+	c, err := New(client, factory, avoid, events, env)
 	if err != nil {
 		return err
+	}
+	return workqueue.RunController(ctx, c, Kind.Kind, workers, factory, log)
+}
+
+// New returns the controller for a runner that supplies the informers of factory and records events.
+func New(client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (runner.Controller, error) {
+	pods, err := shared.NewPods(client, factory, events, env)
+	if err != nil {
+		return nil, err
 	}
 	revisions, err := revision.New(client, factory)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sets, nodes := factory.Apps().V1().DaemonSets(), factory.Core().V1().Nodes()
-	s := &controller{
+	return &controller{
 		env: env, client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), converter: conversion.New(), nodeCache: map[string]cachedNode{},
-	}
-	s.queue = workqueue.New("daemonset", "Reconciling the DaemonSet", log, s.sync)
-	if err := s.watch(sets.Informer(), nodes.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), sets.Informer().HasSynced, nodes.Informer().HasSynced, pods.HasSynced, revisions.HasSynced) {
-		return nil
-	}
-	s.queue.Run(ctx, workers)
-	return nil
+		informer: sets.Informer(), nodeInformer: nodes.Informer(),
+		synced: []cache.InformerSynced{sets.Informer().HasSynced, nodes.Informer().HasSynced, pods.HasSynced, revisions.HasSynced},
+	}, nil
 }
 
-// watch enqueues a DaemonSet when it, its pods, revisions or Holds change, or when a pod appears that it may
+// HasSynced implements runner.Controller.
+func (s *controller) HasSynced() bool {
+	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
+}
+
+// Watch enqueues a DaemonSet when it, its pods, revisions or Holds change, or when a pod appears that it may
 // adopt. Added, deleted and relevantly changed nodes enqueue all DaemonSets.
-func (s *controller) watch(sets, nodes cache.SharedInformer) error {
-	err := workqueue.Watch(sets, func(old, cur *appsv1.DaemonSet) {
+func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
+	err := workqueue.Watch(s.informer, func(old, cur *appsv1.DaemonSet) {
 		if cur == nil {
 			cur = old
 			s.failures.Forget(old.UID)
 		}
-		s.queue.Add(shared.KeyOf(cur))
+		enqueue(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
-	err = workqueue.Watch(nodes, func(old, cur *corev1.Node) {
+	err = workqueue.Watch(s.nodeInformer, func(old, cur *corev1.Node) {
 		if old != nil && cur != nil && equalForPlacement(old, cur) {
 			return
 		}
 		list, _ := s.lister.List(labels.Everything())
 		for _, ds := range list {
-			s.queue.Add(shared.KeyOf(ds))
+			enqueue(shared.KeyOf(ds))
 		}
 	})
 	if err != nil {
@@ -117,13 +127,13 @@ func (s *controller) watch(sets, nodes cache.SharedInformer) error {
 	}
 	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == Kind.Kind {
-			s.queue.Add(owner)
+			enqueue(owner)
 		}
 	})
-	if err := s.history.Watch(Kind, s.queue.Add); err != nil {
+	if err := s.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, s.queue.Add, s.enqueueForOrphan)
+	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
 }
 
 // equalForPlacement reports whether two states of a node are equal for DaemonSets.
@@ -132,20 +142,20 @@ func equalForPlacement(a, b *corev1.Node) bool {
 }
 
 // enqueueForOrphan enqueues the DaemonSets that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod) {
+func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
 	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
 	for _, ds := range list {
 		if shared.Selects(ds.Spec.Selector, p) {
-			s.queue.Add(shared.KeyOf(ds))
+			enqueue(shared.KeyOf(ds))
 		}
 	}
 }
 
-// sync reconciles one DaemonSet.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+// Reconcile reconciles one DaemonSet.
+func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	ds, err := s.lister.DaemonSets(key.Namespace).Get(key.Name)
 	if err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector)
 	if err != nil || selector.Empty() || ds.DeletionTimestamp != nil {

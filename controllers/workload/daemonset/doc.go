@@ -3,8 +3,8 @@
 //
 //	DaemonSets, nodes, pods (caches), Holds ──▶ Claim, revisions ──▶ Plan ──▶ create or delete pods ──▶ status
 //
-// The scheduler's plugins decide which nodes are eligible (placement.NodeShouldRunDaemonPod). Each pod has a node affinity to its
-// node's name, and the scheduler binds it.
+// The scheduler's plugins decide which nodes are eligible (placement.NodeShouldRunDaemonPod). Each pod has a node
+// affinity to its node's name, and the scheduler binds it.
 //
 // Differences from Kubernetes: after failures on a node the next pod is created after a backoff that doubles from
 // 10 s to 10 min, or when its Hold ends (Kubernetes delays the deletion of failed pods by 1 s to 15 min; in both a

@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -33,14 +34,14 @@ const (
 var Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
 type controller struct {
-	env    runner.Environment
-	client kubernetes.Interface
-	sets   cache.SharedIndexInformer
-	pods   cache.SharedIndexInformer
-	lister appslisters.DeploymentLister
-	writes *writeCache
-	events record.EventRecorder
-	queue  *workqueue.Queue[types.NamespacedName]
+	env      runner.Environment
+	client   kubernetes.Interface
+	informer cache.SharedIndexInformer
+	sets     cache.SharedIndexInformer
+	pods     cache.SharedIndexInformer
+	lister   appslisters.DeploymentLister
+	writes   *writeCache
+	events   record.EventRecorder
 }
 
 // Run reconciles Deployments until ctx is done. It starts factory, which supplies Deployments, ReplicaSets and pods.
@@ -48,44 +49,44 @@ type controller struct {
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	deployments := factory.Apps().V1().Deployments()
-	s := &controller{
-		env: env, client: client, events: events, writes: newWriteCache(env), lister: deployments.Lister(),
-		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
-	}
-	s.queue = workqueue.New("deployment", "Reconciling the Deployment", log, s.sync)
-	if err := s.watch(deployments.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), deployments.Informer().HasSynced, s.sets.HasSynced, s.pods.HasSynced) {
-		return nil
-	}
-	s.queue.Run(ctx, workers)
-	return nil
+	return workqueue.RunController(ctx, New(client, factory, events, env), Kind.Kind, workers, factory, log)
 }
 
-// watch enqueues a Deployment when it or its ReplicaSets change, or when a ReplicaSet appears that it may adopt.
-func (s *controller) watch(deployments cache.SharedInformer) error {
+// New returns the controller for a runner that supplies the informers of factory and records events.
+func New(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder, env runner.Environment) runner.Controller {
+	deployments := factory.Apps().V1().Deployments()
+	return &controller{
+		env: env, client: client, events: events, writes: newWriteCache(env), informer: deployments.Informer(), lister: deployments.Lister(),
+		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
+	}
+}
+
+// HasSynced implements runner.Controller.
+func (s *controller) HasSynced() bool {
+	return s.informer.HasSynced() && s.sets.HasSynced() && s.pods.HasSynced()
+}
+
+// Watch enqueues a Deployment when it or its ReplicaSets change, or when a ReplicaSet appears that it may adopt.
+func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	for _, i := range []cache.SharedIndexInformer{s.sets, s.pods} {
 		if err := shared.IndexByController(i); err != nil {
 			return err
 		}
 	}
-	err := workqueue.Watch(deployments, func(old, cur *appsv1.Deployment) {
+	err := workqueue.Watch(s.informer, func(old, cur *appsv1.Deployment) {
 		if cur == nil {
 			cur = old
 		}
-		s.queue.Add(shared.KeyOf(cur))
+		enqueue(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
-	orphan := func(rs *appsv1.ReplicaSet) {
+	enqueueForOrphan := func(rs *appsv1.ReplicaSet) {
 		list, _ := s.lister.Deployments(rs.Namespace).List(labels.Everything())
 		for _, d := range list {
 			if shared.Selects(d.Spec.Selector, rs) {
-				s.queue.Add(shared.KeyOf(d))
+				enqueue(shared.KeyOf(d))
 			}
 		}
 	}
@@ -97,14 +98,14 @@ func (s *controller) watch(deployments cache.SharedInformer) error {
 	if err != nil {
 		return err
 	}
-	return shared.WatchControlled(s.sets, Kind, s.queue.Add, orphan)
+	return shared.WatchControlled(s.sets, Kind, enqueue, enqueueForOrphan)
 }
 
-// sync reconciles one Deployment.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+// Reconcile reconciles one Deployment.
+func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	d, err := s.lister.Deployments(key.Namespace).Get(key.Name)
 	if err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {

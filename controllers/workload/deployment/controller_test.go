@@ -69,7 +69,7 @@ func runController(t *testing.T, test func(h *harness)) {
 	})
 }
 
-// kubelet makes pods ready.
+// kubelet makes pods ready every second, unless neverReady is set.
 func (h *harness) kubelet(ctx context.Context) error {
 	for {
 		select {
@@ -124,6 +124,7 @@ func withImage(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = name }
 }
 
+// settle sleeps for d and then waits until the controllers are idle.
 func (h *harness) settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -152,10 +153,10 @@ func (h *harness) sets() (out []string) {
 	return out
 }
 
-func (h *harness) checkReplicaSets(sets ...string) {
+func (h *harness) checkReplicaSets(want ...string) {
 	h.Helper()
-	if got := h.sets(); !slices.Equal(got, sets) {
-		h.Errorf("ReplicaSets %q, want %q", got, sets)
+	if got := h.sets(); !slices.Equal(got, want) {
+		h.Errorf("ReplicaSets %q, want %q", got, want)
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err erro
 	name := s.d.Name + "-" + podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
 	observed := make([]workload.Set, len(s.sets))
 	oldPods := false
-	var first *appsv1.ReplicaSet // with the current template
+	var first *appsv1.ReplicaSet // the oldest with the current template
 	for i, rs := range s.sets {
 		current := podtemplate.Equal(&rs.Spec.Template, &s.d.Spec.Template)
 		observed[i] = conversion.DeploymentReplicaSet(rs, current)

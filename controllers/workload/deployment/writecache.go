@@ -2,6 +2,8 @@ package deployment
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,10 +78,11 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 			s.writes.drop(d.UID, rs.UID)
 		}
 	}
-	for uid, write := range writes { // created, but not in the cache, or deleted meanwhile
+	for _, uid := range slices.Sorted(maps.Keys(writes)) { // created, but not in the cache, or deleted meanwhile
+		write := writes[uid]
 		if s.env.Since(write.at) > cacheLagTimeout {
-			live, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, write.set.Name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) || err == nil && live.UID != uid {
+			current, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, write.set.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) || err == nil && current.UID != uid {
 				s.writes.drop(d.UID, uid)
 				continue
 			}

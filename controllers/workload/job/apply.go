@@ -32,7 +32,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	plan := machine.Plan(now, observed)
 	heldUntil := s.suppressCreation(job, &plan, now)
 	action = actionOf(&plan)
-	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		p := pods[plan.Delete[i].Pod]
 		if plan.Delete[i].RemoveFinalizer && isTracked(p) {
 			if err := s.untrack(ctx, p); err != nil {
@@ -41,7 +41,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		}
 		return s.pods.Delete(ctx, owner, p)
 	})
-	created, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
+	created, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
 		pod := podtemplate.JobPod(job, owner.Reference(), plan.Create[i])
 		pod.Name = pod.GenerateName + s.env.NameSuffix()
 		return s.pods.Create(ctx, owner, pod)
@@ -57,7 +57,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		return time.Time{}, action, errors.Join(deleteErr, createErr, err)
 	}
 	// The finalizers are removed after the status update, which counts the pods.
-	_, untrackErr := shared.SlowStartBatch(len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
+	_, untrackErr := shared.SlowStartBatch(s.env, len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
 	if err := errors.Join(deleteErr, createErr, untrackErr); err != nil {
 		return time.Time{}, action, err
 	}
@@ -141,19 +141,19 @@ func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status
 	if at = finishedAt.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second); at.After(now) {
 		return at, nil
 	}
-	live, err := s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && live.UID != job.UID {
+	current, err := s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && current.UID != job.UID {
 		return time.Time{}, nil
 	}
 	if err != nil {
 		return time.Time{}, err
 	}
-	if live.ResourceVersion != job.ResourceVersion {
+	if current.ResourceVersion != job.ResourceVersion {
 		return now.Add(time.Second), nil // the cache lags; the TTL may have been extended
 	}
 	background := metav1.DeletePropagationBackground
 	err = s.client.BatchV1().Jobs(job.Namespace).Delete(ctx, job.Name, metav1.DeleteOptions{
-		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &live.ResourceVersion},
+		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &current.ResourceVersion},
 	})
 	if apierrors.IsNotFound(err) {
 		return time.Time{}, nil

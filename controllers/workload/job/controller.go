@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -88,7 +89,7 @@ func (s *controller) watch(jobs cache.SharedInformer) error {
 			s.queue.Add(shared.KeyOf(cur))
 			return
 		}
-		s.queue.Add(shared.KeyOf(old)) // drop it from the write cache
+		s.queue.Add(shared.KeyOf(old)) // remove it from the write cache
 		for _, p := range s.pods.ListOwned(old) {
 			s.orphanQueue.Add(shared.KeyOf(p))
 		}
@@ -145,7 +146,7 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
 	if job = s.writes.overlay(key, job); err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != managedBy {

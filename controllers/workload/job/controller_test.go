@@ -144,14 +144,15 @@ func TestOrphanedPodsAreReleased(t *testing.T) {
 		s.Settle(10 * time.Second)
 		for _, p := range s.Pods() {
 			if isTracked(&p) {
-				t.Errorf("pod %s still has the finalizer", p.Name)
+				t.Errorf("pod %s has the finalizer, want it removed", p.Name)
 			}
 		}
 	})
 }
 
-// TestLostResponseIsCountedOnce runs a Job while half of all writes return an error, some although they succeeded.
-func TestLostResponseIsCountedOnce(t *testing.T) {
+// TestPodsAreCountedOnceDespiteRejectedWrites checks that each pod is counted once although the API rejects every second
+// write.
+func TestPodsAreCountedOnceDespiteRejectedWrites(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		n := 0
 		s.Set(func(a clienttesting.Action) (bool, runtime.Object, error) {

@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// TestFinishedPodIsNotRecreated covers a cache with a Job from before its pod was counted.
+// TestFinishedPodIsNotRecreated checks that a finished pod is not replaced while the cache has the Job from
+// before the pod was counted.
 func TestFinishedPodIsNotRecreated(t *testing.T) {
 	for _, mode := range []batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 			}
 			for _, a := range client.Actions() {
 				if a.Matches("create", "pods") {
-					t.Fatalf("a pod was created although the only one has succeeded: %v", client.Actions())
+					t.Fatalf("got requests %v, want no pod created after the only one has succeeded", client.Actions())
 				}
 			}
 			got, err := client.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
@@ -79,7 +80,7 @@ func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batc
 	return &controller{env: runner.Production(), metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
 }
 
-func TestWriteCachePrefersNewerCache(t *testing.T) {
+func TestWriteCacheOverlay(t *testing.T) {
 	key := types.NamespacedName{Namespace: "ns", Name: "sum"}
 	job := func(uid types.UID, version string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: version}}

@@ -31,7 +31,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	reason, message := "", ""
 	switch {
 	case plan.Create > 0:
-		_, err = shared.SlowStartBatch(int(plan.Create), func(int) error {
+		_, err = shared.SlowStartBatch(s.env, int(plan.Create), func(int) error {
 			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
 		})
 		if shared.IsNamespaceTerminating(err) {
@@ -39,7 +39,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 		}
 		reason = shared.FailedCreate
 	case len(plan.Delete) > 0:
-		_, err = shared.SlowStartBatch(len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
+		_, err = shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
 		reason = shared.FailedDelete
 	}
 	if err == nil {

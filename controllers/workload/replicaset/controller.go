@@ -2,7 +2,6 @@ package replicaset
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +34,6 @@ type controller struct {
 	pods       *shared.Pods
 	avoidHolds *shared.AvoidHolds
 	events     record.EventRecorder
-	queue      *workqueue.Queue[types.NamespacedName]
 
 	mu           sync.Mutex
 	backoffUntil map[types.UID]time.Time // end of the backoff in the last event
@@ -47,6 +45,11 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return run(ctx, client, factory, replicaSets(client, factory), avoid, env, log)
 }
 
+// New returns the controller of ReplicaSets for a runner that supplies the informers of factory and records events.
+func New(client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (runner.Controller, error) {
+	return newController(client, factory, replicaSets(client, factory), avoid, events, env)
+}
+
 // RunControllers is Run for ReplicationControllers.
 func RunControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	return run(ctx, client, factory, replicationControllers(client, factory), avoid, env, log)
@@ -55,25 +58,26 @@ func RunControllers(ctx context.Context, client kubernetes.Interface, factory in
 func run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, adapter.component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events, env)
+	s, err := newController(client, factory, adapter, avoid, events, env)
 	if err != nil {
 		return err
 	}
-	s := &controller{env: env, kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}
-	s.queue = workqueue.New(strings.ToLower(adapter.kind.Kind), "Reconciling the "+adapter.kind.Kind, log, s.sync)
-	if err := s.watch(); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced, pods.HasSynced) {
-		return nil
-	}
-	s.queue.Run(ctx, workers)
-	return nil
+	return workqueue.RunController(ctx, s, adapter.kind.Kind, workers, factory, log)
 }
 
-// watch enqueues a ReplicaSet when it, its pods or its Holds change, or when a pod appears that it may adopt.
-func (s *controller) watch() error {
+func newController(client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (*controller, error) {
+	pods, err := shared.NewPods(client, factory, events, env)
+	if err != nil {
+		return nil, err
+	}
+	return &controller{env: env, kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}, nil
+}
+
+// HasSynced implements runner.Controller.
+func (s *controller) HasSynced() bool { return s.informer.HasSynced() && s.pods.HasSynced() }
+
+// Watch enqueues a ReplicaSet when it, its pods or its Holds change, or when a pod appears that it may adopt.
+func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err := shared.IndexByController(s.informer); err != nil {
 		return err
 	}
@@ -81,28 +85,28 @@ func (s *controller) watch() error {
 		if cur == nil {
 			cur = old
 		}
-		s.queue.Add(shared.KeyOf(cur))
+		enqueue(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
 	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == s.kind.Kind {
-			s.queue.Add(owner)
+			enqueue(owner)
 		}
 	})
-	return s.pods.Watch(s.kind, s.queue.Add, func(p *corev1.Pod) {
+	return s.pods.Watch(s.kind, enqueue, func(p *corev1.Pod) {
 		list, _ := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
 		for _, obj := range list {
 			if rs := s.toReplicaSet(obj); shared.Selects(rs.Spec.Selector, p) {
-				s.queue.Add(shared.KeyOf(rs))
+				enqueue(shared.KeyOf(rs))
 			}
 		}
 	})
 }
 
-// sync reconciles one ReplicaSet.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+// Reconcile reconciles one ReplicaSet.
+func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	obj, exists, err := s.informer.GetIndexer().GetByKey(key.String())
 	if err != nil || !exists {
 		return 0, err

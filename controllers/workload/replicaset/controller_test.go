@@ -198,7 +198,7 @@ func TestCreateFailureIsReportedAndRetried(t *testing.T) {
 			t.Errorf("conditions %+v, want FailedCreate with the error", c)
 		}
 		if calls > 6 {
-			t.Errorf("%d create attempts, want one at a time", calls)
+			t.Errorf("%d create attempts, want at most 6: one per reconciliation", calls)
 		}
 		h.setCreateError(nil)
 		pods, rs := h.settle(time.Minute)
@@ -248,7 +248,8 @@ func TestLostRequestIsRetried(t *testing.T) {
 	})
 }
 
-// TestBackoffOnFailingPods has a node reject every pod of a ReplicaSet that names it: kubernetes/kubernetes#94245.
+// TestBackoffOnFailingPods checks that a ReplicaSet backs off if the node that its template names rejects every pod
+// (kubernetes/kubernetes#94245).
 func TestBackoffOnFailingPods(t *testing.T) {
 	runController(t, func(h *harness) {
 		h.setCreateError(func(p *corev1.Pod) error {
@@ -270,7 +271,7 @@ func TestBackoffOnFailingPods(t *testing.T) {
 			}
 		}
 		if reports == 0 {
-			t.Errorf("no event explains the missing pod: %+v", events.Items)
+			t.Errorf("events %+v, want one about the backoff for node n1", events.Items)
 		}
 	})
 }

@@ -136,20 +136,23 @@ func (h *History) create(ctx context.Context, o *workload.Owner, t *corev1.PodTe
 	}
 }
 
-// Truncate deletes the oldest revisions beyond limit (nil: 10), except those in use according to live and the current
-// one.
-func (h *History) Truncate(ctx context.Context, r *Revisions, live func(*appsv1.ControllerRevision) bool, limit *int32) error {
-	keep := 10
+// defaultLimit is the limit of revisions that the API defaults to.
+const defaultLimit = 10
+
+// Truncate deletes the oldest revisions beyond limit (nil: defaultLimit). The current revision and those for which inUse
+// returns true do not count and are not deleted.
+func (h *History) Truncate(ctx context.Context, r *Revisions, inUse func(*appsv1.ControllerRevision) bool, limit *int32) error {
+	remaining := defaultLimit
 	if limit != nil {
-		keep = int(*limit)
+		remaining = int(*limit)
 	}
 	var old []*appsv1.ControllerRevision
 	for _, rev := range r.All[:len(r.All)-1] {
-		if !live(rev) && rev.DeletionTimestamp == nil {
+		if !inUse(rev) && rev.DeletionTimestamp == nil {
 			old = append(old, rev)
 		}
 	}
-	for _, rev := range old[:max(0, len(old)-keep)] {
+	for _, rev := range old[:max(0, len(old)-remaining)] {
 		err := h.client.AppsV1().ControllerRevisions(rev.Namespace).Delete(ctx, rev.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &rev.UID}})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

@@ -108,9 +108,9 @@ func TestHashCollision(t *testing.T) {
 func TestMalformedRevision(t *testing.T) {
 	_, err := podtemplate.TemplateOf(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}, Data: runtime.RawExtension{Raw: []byte("{")}})
 	if err == nil {
-		t.Error("a malformed revision was parsed")
+		t.Error("a malformed revision was parsed, want an error")
 	}
 	if podtemplate.RevisionMatches(&appsv1.ControllerRevision{}, &corev1.PodTemplateSpec{}) {
-		t.Error("a revision without data matches a template")
+		t.Error("a revision without data matches a template, want no match")
 	}
 }

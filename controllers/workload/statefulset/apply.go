@@ -39,7 +39,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
 		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
 	})
-	_, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error { return s.createPod(ctx, owner, set, revisions, plan.Create[i]) })
+	_, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error { return s.createPod(ctx, owner, set, revisions, plan.Create[i]) })
 	wake = plan.Wake
 	switch {
 	case errors.Is(createErr, errStaleClaim):
@@ -50,7 +50,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	case shared.IsNamespaceTerminating(createErr):
 		createErr = nil
 	}
-	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		d := plan.Delete[i]
 		return s.deletePod(ctx, owner, set, pods[d.Pod], d.Reason)
 	})

@@ -2,6 +2,7 @@ package statefulset
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,6 +23,7 @@ import (
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -43,12 +45,13 @@ type controller struct {
 	lister     appslisters.StatefulSetLister
 	claims     corelisters.PersistentVolumeClaimLister
 	pods       *shared.Pods
+	informer   cache.SharedInformer
 	history    *revision.History
 	avoidHolds *shared.AvoidHolds
 	failures   *shared.FailureTracker
 	dedup      *shared.EventDeduplicator
 	events     record.EventRecorder
-	queue      *workqueue.Queue[types.NamespacedName]
+	synced     []cache.InformerSynced
 }
 
 // Run reconciles StatefulSets until ctx is done. It starts factory, which supplies StatefulSets, pods and claims.
@@ -56,68 +59,72 @@ type controller struct {
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events, env)
+	c, err := New(client, factory, avoid, events, env)
 	if err != nil {
 		return err
+	}
+	return workqueue.RunController(ctx, c, Kind.Kind, workers, factory, log)
+}
+
+// New returns the controller for a runner that supplies the informers of factory and records events.
+func New(client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (runner.Controller, error) {
+	pods, err := shared.NewPods(client, factory, events, env)
+	if err != nil {
+		return nil, err
 	}
 	revisions, err := revision.New(client, factory)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
-	s := &controller{env: env, client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
-		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator()}
-	s.queue = workqueue.New("statefulset", "Reconciling the StatefulSet", log, s.sync)
-	claimsSynced := claims.Informer().HasSynced
-	if err := s.watch(sets.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), sets.Informer().HasSynced, claimsSynced, pods.HasSynced, revisions.HasSynced) {
-		return nil
-	}
-	s.queue.Run(ctx, workers)
-	return nil
+	return &controller{env: env, client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
+		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), informer: sets.Informer(),
+		synced: []cache.InformerSynced{sets.Informer().HasSynced, claims.Informer().HasSynced, pods.HasSynced, revisions.HasSynced}}, nil
 }
 
-// watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
-func (s *controller) watch(sets cache.SharedInformer) error {
-	err := workqueue.Watch(sets, func(old, cur *appsv1.StatefulSet) {
+// HasSynced implements runner.Controller.
+func (s *controller) HasSynced() bool {
+	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
+}
+
+// Watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
+func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
+	err := workqueue.Watch(s.informer, func(old, cur *appsv1.StatefulSet) {
 		if cur == nil {
 			cur = old
 			s.failures.Forget(old.UID)
 		}
-		s.queue.Add(shared.KeyOf(cur))
+		enqueue(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
 	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == Kind.Kind {
-			s.queue.Add(owner)
+			enqueue(owner)
 		}
 	})
-	if err := s.history.Watch(Kind, s.queue.Add); err != nil {
+	if err := s.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, s.queue.Add, s.enqueueForOrphan)
+	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
 }
 
 // enqueueForOrphan enqueues the StatefulSets that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod) {
+func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
 	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
 	for _, set := range list {
 		if shared.Selects(set.Spec.Selector, p) {
-			s.queue.Add(shared.KeyOf(set))
+			enqueue(shared.KeyOf(set))
 		}
 	}
 }
 
-// sync reconciles one StatefulSet.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+// Reconcile reconciles one StatefulSet.
+func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
 	if err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil {

@@ -65,14 +65,14 @@ func updateStatefulSet(s *workloadtest.Env, edit func(*appsv1.StatefulSet)) {
 	s.Settle(time.Minute)
 }
 
-func checkPods(s *workloadtest.Env, step string, pods ...string) {
+func checkPods(s *workloadtest.Env, step string, want ...string) {
 	s.Helper()
 	var got []string
 	for _, p := range s.Pods() {
 		got = append(got, p.Name+" "+p.Spec.Containers[0].Image)
 	}
-	if slices.Sort(got); !slices.Equal(got, pods) {
-		s.Errorf("%s: pods %q, want %q", step, got, pods)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		s.Errorf("%s: pods %q, want %q", step, got, want)
 	}
 }
 
@@ -146,16 +146,17 @@ func TestClaimRetentionPolicy(t *testing.T) {
 			t.Errorf("scaled down, claims %q, want %q", got, want)
 		}
 		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &two })
-		checkPods(s, "its predecessor's claim is terminating", "store-0 store:1")
+		checkPods(s, "the claim of the deleted pod is terminating", "store-0 store:1")
 		if err := s.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).Delete(t.Context(), "data-store-1", metav1.DeleteOptions{}); err != nil { // as the garbage collector does
 			t.Fatal(err)
 		}
 		s.Settle(time.Minute)
-		checkPods(s, "the pod is deleted", "store-0 store:1", "store-1 store:1")
+		checkPods(s, "the claim is deleted", "store-0 store:1", "store-1 store:1")
 	})
 }
 
-// TestScaleDownWaitsForClaimOwner covers a pending pod. It is deleted immediately, so its claim needs the owner first.
+// TestScaleDownWaitsForClaimOwner checks that a surplus pod is not deleted before its claim has the owner reference. The
+// pod is pending, so its deletion has immediate effect.
 func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool { return p.Name == "store-1" })
@@ -174,12 +175,13 @@ func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
 		checkPods(s, "scaled down", "store-0 store:1")
 		if got, want := listClaims(s), []string{"data-store-0", "data-store-1 Pod store-1"}; !slices.Equal(got, want) || updates != 3 {
-			t.Errorf("claims %q, want %q; %d updates", got, want, updates)
+			t.Errorf("claims %q, want %q; %d updates, want 3", got, want, updates)
 		}
 	})
 }
 
-// TestScaleDownReadsClaimLive covers a surplus pod whose claim is not in the cache.
+// TestScaleDownReadsClaimLive checks that the claim of a surplus pod is read from the API server if it is not in the
+// cache.
 func TestScaleDownReadsClaimLive(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-store-1", Namespace: workloadtest.Namespace}}
 	client := fake.NewSimpleClientset(claim)
@@ -198,8 +200,8 @@ func TestScaleDownReadsClaimLive(t *testing.T) {
 	}
 }
 
-// TestFailedOrdinalIsRecreated checks that an ordinal is recreated immediately at first, and then with a doubling backoff.
-func TestFailedOrdinalIsRecreated(t *testing.T) {
+// TestFailedPodIsRecreated checks that a failed pod is recreated immediately at first, and then with a doubling backoff.
+func TestFailedPodIsRecreated(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool {
 			workloadtest.Terminate(p, corev1.PodFailed, "NodeAffinity", 1)
@@ -208,7 +210,7 @@ func TestFailedOrdinalIsRecreated(t *testing.T) {
 		createStatefulSet(s, 1)
 		s.Settle(time.Hour)
 		if n := s.EventCount("RecreatingFailedPod"); n < 5 || n > 14 {
-			t.Errorf("recreated %d times in an hour, want about ten", n)
+			t.Errorf("recreated %d times in an hour, want 5 to 14", n)
 		}
 	})
 }

@@ -142,7 +142,7 @@ func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
 	return err
 }
 
-// Settle lets time pass and waits until all goroutines are idle.
+// Settle sleeps for d and waits until all goroutines are idle.
 func (s *Env) Settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

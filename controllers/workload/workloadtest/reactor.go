@@ -20,7 +20,8 @@ func (r *Reactor) Install(api *fake.Clientset) { api.PrependReactor("*", "*", r.
 // Set replaces the function.
 func (r *Reactor) Set(f clienttesting.ReactionFunc) { r.f.Store(&f) }
 
-// On handles only requests with a verb for a resource.
+// On replaces the function by f for requests with the verb for the resource itself. It does not handle other requests,
+// nor those for subresources.
 func (r *Reactor) On(verb, resource string, f clienttesting.ReactionFunc) {
 	r.Set(func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if !a.Matches(verb, resource) || a.GetSubresource() != "" {

@@ -1,4 +1,4 @@
-{{/* Arguments of these templates: a dict with root (the chart's context), name (scheduler, ...) and values (those of the component). */}}
+{{/* Arguments of these templates: a dict with root (the chart's context), name (of the component) and values (of the component). */}}
 
 {{- define "berth.labels" -}}
 app: berth-{{ .name }}
@@ -32,7 +32,7 @@ subjects:
 - {kind: ServiceAccount, name: berth-{{ .name }}, namespace: {{ .root.Release.Namespace }}}
 {{- end }}
 
-{{/* berth.clusterRoleBinding also needs suffix, which completes the binding's name, and role. */}}
+{{/* berth.clusterRoleBinding also requires suffix, which completes the binding's name, and role. */}}
 {{- define "berth.clusterRoleBinding" -}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

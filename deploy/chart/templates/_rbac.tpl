@@ -1,7 +1,7 @@
 {{/*
 berth.access renders what scheduler, controllers and descheduler have in common: the ServiceAccount, the authentication
-of clients of the metrics server, and the Role for Leases, which are in kube-system. It needs lease, the Lease of the
-leader election, and may have read, a Lease that the component reads.
+of clients of the metrics server, and the Role for Leases, which are in kube-system. It requires lease, the Lease of the
+leader election. The argument read, a Lease that the component reads, is optional.
 */}}
 {{- define "berth.access" -}}
 ---

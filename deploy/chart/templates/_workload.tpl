@@ -1,4 +1,4 @@
-{{/* berth.workload needs args, port and, if a ConfigMap is mounted at /etc/berth, config (its volume's name) and checksum. */}}
+{{/* berth.workload requires args, port and, if a ConfigMap is mounted at /etc/berth, config (the volume's name) and checksum. */}}
 {{- define "berth.workload" -}}
 ---
 apiVersion: apps/v1

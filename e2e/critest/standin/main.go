@@ -68,7 +68,7 @@ func listSharedMemory() error {
 	return err
 }
 
-// findProcesses prints the IDs of the processes with that name.
+// findProcesses prints the IDs of the processes with the only name in names.
 func findProcesses(names []string) error {
 	if len(names) != 1 {
 		return errors.New("pgrep: requires one name")

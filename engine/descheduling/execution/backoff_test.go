@@ -31,8 +31,8 @@ func TestReturnedPodBacksOff(t *testing.T) {
 	}
 }
 
-// A workload whose replacement is missing or does not become Ready loses no other pod in the next
-// plan either.
+// TestFailedWorkloadBacksOff checks that a workload whose replacement is missing or does not
+// become Ready loses no other pod in the next plan either.
 func TestFailedWorkloadBacksOff(t *testing.T) {
 	for _, replaced := range []bool{true, false} {
 		s := startMove(t, planning.WithoutHolds)
@@ -56,8 +56,9 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 	}
 }
 
-// The machine deletes its own Avoid Holds once their failure count no longer matters, since no
-// other component may delete them. It keeps the Holds of other components.
+// TestAvoidHoldsAreReleased checks that the machine deletes its own Avoid Holds once their failure
+// count no longer matters, since no other component may delete them. It keeps the Holds of other
+// components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{})
 	for _, cause := range []string{planning.HoldCause, "Pressure"} {
@@ -69,8 +70,8 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 	s.step(1, "release a: it has expired")
 }
 
-// A descheduler that runs as a CronJob restores the failure count of a move from the Hold, even if
-// the node has evicted a pod since.
+// TestBackoffIsRestoredFromAvoidHolds checks that a descheduler that runs as a CronJob restores
+// the failure count of a move from the Hold, even if the node has evicted a pod since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 	for age, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))

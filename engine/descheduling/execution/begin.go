@@ -36,7 +36,7 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, "the pod is being deleted by another client")
 		return
 	case pod.NodeName != x.From:
-		x.abandon(t.now, "it is on node "+pod.NodeName)
+		x.abandon(t.now, "it is on node "+pod.NodeName+", not on "+x.From)
 		return
 	case t.stopped[x.Pod.Owner.UID] != "":
 		x.abandon(t.now, t.stopped[x.Pod.Owner.UID])
@@ -45,7 +45,8 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
-	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: blockedByMove scans a workload
+	// blockedByMove scans a workload, so blockedByParallelism comes first.
+	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} {
 		if reason := blocked(x); reason != "" {
 			t.wait(x, reason, retryInterval)
 			return
@@ -91,7 +92,7 @@ func (t *step) waitForBudget(x *Move, reason string) {
 }
 
 // blockedByMove returns why the move's workload is not ready for another eviction: a move of
-// it is in progress, or blockedByWorkload.
+// one of its pods is in progress, or blockedByWorkload has a reason; "" if it is ready.
 func (t *step) blockedByMove(x *Move) string {
 	if move := t.movesByOwner[x.Pod.Owner.UID]; move != nil {
 		return "the move of " + move.Pod.Key() + " of the same workload is in progress"
@@ -99,8 +100,8 @@ func (t *step) blockedByMove(x *Move) string {
 	return t.blockedByWorkload(x)
 }
 
-// blockedByWorkload returns the pod of the workload that is unscheduled or not Ready although
-// no move is in progress, or "".
+// blockedByWorkload returns a message about another pod of the workload that is unscheduled or
+// not Ready, or "".
 func (t *step) blockedByWorkload(x *Move) string {
 	for _, p := range t.v.OwnedBy(x.Pod.Owner) {
 		switch {
@@ -125,8 +126,8 @@ func (t *step) blockedByParallelism(x *Move) string {
 	return ""
 }
 
-// blockedByHold returns the leftover Hold that has the name of the reservation to create, or
-// "". It must be deleted first: only pods younger than the Hold count as the replacement.
+// blockedByHold returns a message about an earlier Hold that has the name of the reservation to
+// create, or "". That Hold must be deleted first: only pods younger than the Hold count as the replacement.
 func (t *step) blockedByHold(x *Move) string {
 	if x.Mode == planning.WithoutHolds {
 		return ""

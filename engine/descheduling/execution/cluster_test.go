@@ -35,9 +35,9 @@ type testCluster struct {
 	mode            planning.Mode
 	withoutHolds    map[string]bool // schedulers that ignore Holds although mode is WithHolds
 	lag             time.Duration   // maximum lag of the view
-	injectFailures  bool            // actions fail occasionally
+	injectFailures  bool            // actions fail occasionally, and pods are deleted
 	undisturbed     bool            // no other actor changes the cluster
-	randomPlacement bool            // pods get any node that they fit
+	randomPlacement bool            // the scheduler selects a random node that fits
 
 	api           *cluster.State
 	pods          map[string]*model.Pod
@@ -51,7 +51,7 @@ type testCluster struct {
 	m        *Machine
 	counted  map[*Move]bool
 	counts   map[Outcome]int
-	failedAt map[planning.BackoffKey]time.Time // when moves last returned or stayed unscheduled
+	failedAt map[planning.BackoffKey]time.Time // when a replacement last returned or stayed unscheduled
 }
 
 // notification is a change that the view has not received yet.
@@ -60,7 +60,7 @@ type notification struct {
 	apply func(v *View)
 }
 
-const cores = 4000 // of each node
+const nodeMilliCPU = 4000 // of each node
 
 // holdSupport states which schedulers of a cluster honor Holds.
 type holdSupport int
@@ -96,7 +96,7 @@ func newTestCluster(t *testing.T, seed uint64, support holdSupport) *testCluster
 		w.withoutHolds = map[string]bool{"other": true}
 	}
 	for i := range 3 + w.IntN(5) {
-		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Resources{MilliCPU: cores, Memory: 1 << 34}, AllocatablePods: 20,
+		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Resources{MilliCPU: nodeMilliCPU, Memory: 1 << 34}, AllocatablePods: 20,
 			Labels: model.LabelsOf(map[string]string{"kubernetes.io/hostname": fmt.Sprint("n", i), "zone": fmt.Sprint("z", i%2)})}
 		w.notify(func(s *cluster.State, v *View) { s.UpsertNode(n) })
 	}
@@ -204,7 +204,7 @@ func (w *testCluster) allPods() []*model.Pod {
 // step advances everything but the machine by one second.
 func (w *testCluster) step() {
 	w.now = w.now.Add(time.Second)
-	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the displacement records controller does
+	w.api.ExpireHolds(w.now.Add(-time.Minute)) // the displacement records controller deletes expired Holds with a delay
 	w.runControllers()
 	w.runScheduler()
 	w.runKubelets()
@@ -220,7 +220,7 @@ func (w *testCluster) tick() {
 		for _, a := range actions {
 			w.execute(a)
 		}
-		if w.injectFailures && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
+		if w.injectFailures && len(actions) > 0 && w.IntN(4) == 0 { // before the view has the results
 			w.deleteRandomPod()
 		}
 		if w.deliver(); len(actions) == 0 {
@@ -323,7 +323,6 @@ func (w *testCluster) deletePod(p *model.Pod) {
 	w.putPod(&q)
 }
 
-// updateBudgets updates the status of all budgets.
 func (w *testCluster) updateBudgets() {
 	for _, b := range w.api.AllBudgets() {
 		scale := func(o model.Owner) budget.Scale {

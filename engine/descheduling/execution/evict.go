@@ -69,7 +69,7 @@ func (t *step) holdInvalid(x *Move) string {
 	return ""
 }
 
-// evict requests the eviction.
+// evict emits an Evict action.
 func (t *step) evict(x *Move) {
 	x.evictionPending = true
 	x.recordSiblings(t.v)

@@ -50,7 +50,6 @@ func (t *step) addToForks(x *Move) {
 	}
 }
 
-// addReplacement adds the replacement of a move.
 func (f *clusterForks) addReplacement(x *Move) {
 	f.after.RemovePod(x.Pod.UID)
 	for _, s := range []*cluster.State{f.current, f.after} {

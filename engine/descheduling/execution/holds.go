@@ -20,7 +20,9 @@ func (t *step) releaseHolds() {
 		if h.Cause != planning.HoldCause || h.Type != model.Reserve && !t.isDue(h.Until.Add(m.o.Backoff.Max)) {
 			continue
 		}
-		reason, key := t.releaseReason(h), h.Key()+" "+h.Victim // another pod of the workload moving to the node has a Hold with the same name
+		// The key includes the victim: the Holds of two pods of a workload that move to one node have
+		// the same name.
+		reason, key := t.releaseReason(h), h.Key()+" "+h.Victim
 		if reason == "" || t.now.Before(m.releaseRetry[key]) {
 			if reason == "" {
 				t.wakeAt(h.Until)

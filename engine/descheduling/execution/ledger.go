@@ -17,7 +17,7 @@ type budgetLedger struct {
 	budgets map[string][]*model.Budget
 }
 
-// openLedger returns the ledger of the Step.
+// openLedger returns the ledger, which it creates once per Step.
 func (t *step) openLedger() *budgetLedger {
 	if t.ledger != nil {
 		return t.ledger
@@ -34,7 +34,6 @@ func (t *step) openLedger() *budgetLedger {
 	return t.ledger
 }
 
-// budgetsIn returns the budgets of a namespace.
 func (l *budgetLedger) budgetsIn(namespace string) []*model.Budget {
 	list, ok := l.budgets[namespace]
 	if !ok {

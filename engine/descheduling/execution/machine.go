@@ -34,7 +34,7 @@ type Timeouts struct {
 	EvictionRetry    time.Duration // for retries of a refused eviction before the reservation is released
 	Termination      time.Duration // until a pod is deleted, after its grace period
 	Replacement      time.Duration // from the deletion of a pod until its controller creates another
-	Scheduling       time.Duration // until a replacement is scheduled; also the lifetime of a Hold after the grace period
+	Scheduling       time.Duration // until a replacement is scheduled; part of the lifetime of a Hold
 	Ready            time.Duration // until a scheduled replacement is Ready
 	Budget           time.Duration // in total, until a budget allows a move; then the move is abandoned
 	Plan             time.Duration // until a planned move starts; then it is abandoned; 0 means no limit
@@ -104,11 +104,11 @@ type Result struct {
 // Machine executes plans. Create it with New. It is not safe for concurrent use.
 type Machine struct {
 	o         Options
-	moves     []*Move   // in plan order, after the moves of earlier plans that are in progress
-	ended     []*Move   // moves of earlier plans whose pods may still be terminating
-	plannedAt time.Time // when the plan was set
-	lastID    uint64    // the last action ID
-	pending   map[uint64]func(now time.Time, a Result)
+	moves     []*Move                                  // in plan order, after the moves of earlier plans that are in progress
+	ended     []*Move                                  // moves of earlier plans whose pods may still be terminating
+	plannedAt time.Time                                // when the plan was set
+	lastID    uint64                                   // the last action ID
+	pending   map[uint64]func(now time.Time, r Result) // handlers of results by action ID
 	// releaseRetry holds the Holds being deleted, by key and victim, and when to retry.
 	releaseRetry map[string]time.Time
 }
@@ -152,9 +152,9 @@ func (m *Machine) InProgress(v *View) (out []descheduling.InProgressMove) {
 func (m *Machine) SetHoldsServed(holds bool) { m.o.Holds = holds }
 
 // HandleResult handles the result of the action with the ID.
-func (m *Machine) HandleResult(now time.Time, id uint64, a Result) {
+func (m *Machine) HandleResult(now time.Time, id uint64, r Result) {
 	if f := m.pending[id]; f != nil {
 		delete(m.pending, id)
-		f(now, a)
+		f(now, r)
 	}
 }

@@ -40,22 +40,26 @@ func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachi
 	return s
 }
 
-// pod returns a Ready pod of the workload that its name begins with.
+// pod returns the pod of newPod, created now.
 func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
+	p := newPod(name, node, cpu)
+	p.Created = s.now
+	return p
+}
+
+// newPod returns a pod of the workload that its name begins with; Ready if node is not empty. cpu
+// is its request in millicores.
+func newPod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
 	spec.Scoring = spec.Requests
-	p := &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Ready: node != "", Phase: model.Running, Spec: spec, GraceSeconds: 10,
+	return &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Ready: node != "", Phase: model.Running, Spec: spec, GraceSeconds: 10,
 		Owner: model.Owner{Kind: "ReplicaSet", Name: app, UID: app}}
-	if s != nil {
-		p.Created = s.now
-	}
-	return p
 }
 
 // move returns a move of a pod from a to b.
 func move(pod string, cpu int64) *planning.Move {
-	return &planning.Move{Pod: (*testMachine)(nil).pod(pod, "a", cpu), From: "a", To: "b", TopNodes: []string{"b"}, Strategy: "S"}
+	return &planning.Move{Pod: newPod(pod, "a", cpu), From: "a", To: "b", TopNodes: []string{"b"}, Strategy: "S"}
 }
 
 // moveIn returns a move in a mode: with or without a Hold.
@@ -127,7 +131,6 @@ func (s *testMachine) refuseLast(message string) {
 	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: message})
 }
 
-// state describes the moves.
 func (s *testMachine) state() string {
 	var out []string
 	for _, x := range s.m.Moves() {
@@ -176,7 +179,8 @@ func TestMoveWithHold(t *testing.T) {
 	}
 }
 
-// The Holds of two consecutive moves of one workload to one node have the same name.
+// TestHoldsWithEqualNamesAreReleased checks two consecutive moves of one workload to one node.
+// Their Holds have the same name.
 func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000), move("web-3", 1000))
 	for i, pod := range []string{"web-1", "web-3"} {
@@ -314,6 +318,20 @@ func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s.expectOutcome(`web-1 finished abandoned "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
 }
 
+// TestUnavailablePodIsNotMoved checks that a waiting move is abandoned, with the reason, if its pod is not on its node.
+func TestUnavailablePodIsNotMoved(t *testing.T) {
+	for want, change := range map[string]func(*testMachine){
+		"it is on node b, not on a":                  func(s *testMachine) { s.setPod(s.pod("web-1", "b", 1000)) },
+		"the pod is being deleted by another client": func(s *testMachine) { s.deletePod("web-1") },
+		"the pod was deleted by another client":      func(s *testMachine) { s.removePod("web-1") },
+	} {
+		s := newTestMachine(t, Options{}, move("web-1", 1000))
+		change(s)
+		s.step(0, "")
+		s.expectOutcome(fmt.Sprintf("web-1 finished abandoned %q", want))
+	}
+}
+
 func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 	for _, emptied := range []bool{true, false} {
 		x := move("web-1", 1000)
@@ -329,7 +347,8 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 	}
 }
 
-// A move also fails if the replacement of a replacement returns to the node of the first pod.
+// TestMoveFailsIfSecondReplacementReturns checks that a move also fails if the replacement of a
+// replacement returns to the node of the first pod.
 func TestMoveFailsIfSecondReplacementReturns(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
@@ -344,7 +363,8 @@ func TestMoveFailsIfSecondReplacementReturns(t *testing.T) {
 	s.expectOutcome(`web-1 finished returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
 }
 
-// A Hold must not expire before the replacement can exist, even if its creation takes long.
+// TestNoEvictionWithoutValidHold checks that a Hold does not expire before the replacement can
+// exist, even if creating the Hold takes long.
 func TestNoEvictionWithoutValidHold(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
@@ -362,7 +382,8 @@ func TestNoEvictionWithoutValidHold(t *testing.T) {
 	s.step(5, "reserve b for web-1")
 }
 
-// Many finished pods delay other moves only briefly.
+// TestFinishedPodsAreCleanedUpInBatches checks that many finished pods delay other moves only
+// briefly.
 func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 	var moves []*planning.Move
 	for i := range 5 {

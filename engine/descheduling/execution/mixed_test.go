@@ -6,8 +6,9 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// A pod with an hour of grace delays moves without a Hold, also in later plans, because its node
-// becomes a better one when it has terminated. It does not delay moves with a Hold.
+// TestSlowTerminationBlocksOnlyMovesWithoutHolds checks that a pod with an hour of grace delays
+// moves without a Hold, also in later plans, because its node becomes a better one when it has
+// terminated. It does not delay moves with a Hold.
 func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "other-1", 100), moveIn(planning.WithoutHolds, "batch-1", 100), move("web-1", 100))
 	s.step(0, "evict other-1")
@@ -43,8 +44,8 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "evict batch-1")
 }
 
-// Another client evicts the pod after the Hold is created; the view shows the replacement at the
-// same time.
+// TestReplacementBeforeEvictionResult checks another client that evicts the pod after the Hold is
+// created. The view shows the replacement at the same time.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")
@@ -52,7 +53,7 @@ func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s.removePod("web-1")
 	s.setPod(s.pod("web-2", "b", 100))
 	if u := s.m.InProgress(s.v); len(u) != 1 || u[0].AwaitsReplacement() {
-		t.Errorf("in progress: %+v", u)
+		t.Errorf("moves in progress %+v, want one with a scheduled replacement", u)
 	}
 	s.step(1, "")
 	s.step(1, "release b: its move has finished")

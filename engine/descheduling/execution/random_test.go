@@ -103,12 +103,11 @@ func (w *testCluster) checkHold(x *Move) {
 		w.t.Errorf("seed %d: WithinBudget: a node is reserved for %s: %s", w.seed, p.Key(), v.Reason)
 	}
 	id, _ := w.api.NodeID(x.To)
-	if all := w.api.Node(id).Used.MilliCPU + w.reservedCPU()[x.To]; all > cores {
-		w.t.Errorf("seed %d: NotOvercommitted: with %s, %d millicores are reserved on %s, which has %d", w.seed, p.Key(), all, x.To, cores)
+	if all := w.api.Node(id).Used.MilliCPU + w.reservedCPU()[x.To]; all > nodeMilliCPU {
+		w.t.Errorf("seed %d: NotOvercommitted: with %s, %d millicores are reserved on %s, which has %d", w.seed, p.Key(), all, x.To, nodeMilliCPU)
 	}
 }
 
-// countOutcomes counts the outcomes of finished moves.
 func (w *testCluster) countOutcomes() {
 	for _, x := range w.m.Moves() {
 		if x.Stage == Finished && !w.counted[x] {
@@ -137,8 +136,8 @@ func (w *testCluster) checkCapacity() {
 	reserved := w.reservedCPU()
 	for _, id := range w.api.NodeIDs() {
 		n := w.api.Node(id)
-		if all := n.Used.MilliCPU + reserved[n.Model.Name]; all > cores {
-			w.t.Errorf("seed %d: NotOvercommitted: %d millicores are reserved on %s, which has %d", w.seed, all, n.Model.Name, cores)
+		if all := n.Used.MilliCPU + reserved[n.Model.Name]; all > nodeMilliCPU {
+			w.t.Errorf("seed %d: NotOvercommitted: %d millicores are reserved on %s, which has %d", w.seed, all, n.Model.Name, nodeMilliCPU)
 		}
 	}
 }
@@ -259,7 +258,7 @@ func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
 			w.runPlans(4, w.checkCapacity)
 			addCounts(sum, w.counts)
 			if n := w.counts[Returned] + w.counts[PlacedElsewhere] + w.counts[Unscheduled] + w.counts[NotReady] + w.counts[NotReplaced]; n > 0 {
-				t.Errorf("seed %d, %s: NotFutile: %v", seed, support, w.counts)
+				t.Errorf("seed %d, %s: NotFutile: outcomes %v, want only %q, %q and %q", seed, support, w.counts, Moved, CleanedUp, Abandoned)
 			}
 		}
 		t.Logf("soak: %s: %v", support, sum)

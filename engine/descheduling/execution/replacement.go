@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // stepReplacement tracks the replacement of an evicted pod.
@@ -98,7 +99,6 @@ func (x *Move) findReplacement(v *View) *model.Pod {
 	return best
 }
 
-// outcomeOn returns the outcome of a replacement on a node.
 func (x *Move) outcomeOn(node string) Outcome {
 	switch {
 	case node == x.From:
@@ -126,7 +126,6 @@ func (t *step) stepNotReplaced(x *Move, victim *model.Pod) {
 	}
 }
 
-// gracePeriod returns the grace period of a pod.
 func gracePeriod(p *model.Pod) time.Duration { return time.Duration(p.GraceSeconds) * time.Second }
 
 // stepUnscheduled waits until the replacement is scheduled. The terminating pod itself may
@@ -135,20 +134,13 @@ func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
 	p := &t.m.o.Timeouts
 	at := x.Since.Add(p.Scheduling)
 	if victim != nil {
-		at = latest(at, x.Evicted.Add(gracePeriod(victim)+p.Termination))
+		at = order.Max(at, x.Evicted.Add(gracePeriod(victim)+p.Termination))
 	} else {
-		at = latest(at, x.deletedAt.Add(p.Scheduling))
+		at = order.Max(at, x.deletedAt.Add(p.Scheduling))
 	}
 	if t.isDue(at) {
 		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s was not scheduled within %s", x.Replacement.Key(), p.Scheduling))
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // stepPlaced waits until the replacement is Ready, unless it returned to the node that the pod

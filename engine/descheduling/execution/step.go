@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// SetPlan replaces the moves that have not started by those of p.
+// SetPlan discards the moves that have not started, and adds those of p.
 func (m *Machine) SetPlan(now time.Time, p *planning.Plan) {
 	var remaining []*Move
 	for _, x := range m.moves {
@@ -52,7 +52,7 @@ func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
 	return t.actions, t.wake
 }
 
-// step is the state of one Step.
+// step is the state of one call of Machine.Step.
 type step struct {
 	m       *Machine
 	now     time.Time
@@ -63,7 +63,7 @@ type step struct {
 	movesByOwner    map[string]*Move  // moves in progress by owner
 	stopped         map[string]string // why no further pods of an owner are moved by this plan
 	unplaced        int               // moves in progress whose replacement is unscheduled
-	exclusive       bool              // one of these has no reservation and must run alone
+	exclusive       bool              // a move in progress has no reservation and must run alone
 	terminating     bool              // a moved pod is still terminating although its replacement is scheduled
 	placementChecks int               // number of placement checks
 	cleaned         int               // number of finished pods to delete
@@ -71,7 +71,6 @@ type step struct {
 	forks           [2]*clusterForks // by planning.Mode
 }
 
-// countMoves counts the moves in progress.
 func (t *step) countMoves() {
 	t.movesByOwner, t.stopped = map[string]*Move{}, map[string]string{}
 	for _, x := range t.m.moves {
@@ -98,7 +97,6 @@ func (t *step) isTerminating(x *Move) bool {
 	return p != nil && p.Deleting
 }
 
-// countInProgress counts a move in progress.
 func (t *step) countInProgress(x *Move) {
 	if x.Cleanup() {
 		return

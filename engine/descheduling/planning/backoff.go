@@ -15,7 +15,6 @@ type MoveBackoff struct {
 	entries map[BackoffKey]backoffEntry
 }
 
-// backoffEntry is the backoff of one key.
 type backoffEntry struct {
 	count  int
 	until  time.Time

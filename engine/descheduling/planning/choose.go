@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
-// maxTopEvaluations is the number of candidates that a plan evaluates without Holds. Each
+// maxTopEvaluations is the maximum number of candidates that a plan evaluates without Holds. Each
 // takes two runs of the reference evaluator, some milliseconds with thousands of nodes.
 const maxTopEvaluations = 500
 
@@ -40,8 +40,8 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	return 0, ""
 }
 
-// checkReplacement returns why no controller would replace the pod on another node, without
-// evaluating placement.
+// checkReplacement returns why the replacement of the pod is not evaluated: no controller would
+// create it on another node, its scheduler is unknown, or such moves back off.
 func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	pod := m.Pod
 	if pod.Owner.UID == "" {
@@ -71,7 +71,7 @@ func MoveKey(m *Move) BackoffKey {
 // WorkloadKey returns the backoff key of all moves of an owner's pods.
 func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID} }
 
-// chooseNode evaluates where the replacement is scheduled while the pod is off the fork, and
+// chooseNode evaluates where the replacement is scheduled on the fork, which is without the pod, and
 // fills in the move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
 	replacement := ExpectedReplacement(m.Pod, "")

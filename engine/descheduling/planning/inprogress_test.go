@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Moves in progress keep their resources and their disruptions. Their Holds do not reserve the
-// capacity twice.
+// TestInProgressMovesAreApplied checks that moves in progress keep their resources and their
+// disruptions, and that their Holds do not reserve the capacity twice.
 func TestInProgressMovesAreApplied(t *testing.T) {
 	web, db := newPod("web-1", "a", 1500), newPod("db-1", "b", 1200)
 	placeholder := newPod("web-1", "", 1500)
@@ -47,13 +47,13 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: moves})
 		p.Move("S", "p", candidate(snap, "web-3"))
 		if m := p.Plan().Moves; len(m) != 1 || (m[0].WaitReason != "") != (i == 1) {
-			t.Errorf("with %d moves in progress: %+v", len(moves), p.Plan())
+			t.Errorf("with %d moves in progress: plan %+v, want one move that waits for its budget: %t", len(moves), p.Plan(), i == 1)
 		}
 	}
 }
 
-// Pods of a scheduler that ignores Holds move only where their scheduler selects the planned node
-// without a Hold. It ignores Holds and excluded nodes.
+// TestEachPodUsesItsSchedulersProfile checks that a pod whose scheduler ignores Holds moves only
+// if that scheduler selects the planned node, regardless of Holds and excluded nodes.
 func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	c := framework.DefaultConfig()
 	c.Name = "other"

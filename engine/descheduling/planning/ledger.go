@@ -122,7 +122,6 @@ func (l *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 	return out
 }
 
-// findPods returns the pods of a budget.
 func (l *budgetLedger) findPods(pdb *model.Budget) []*model.Pod {
 	var out []*model.Pod
 	for _, id := range l.state.NodeIDs() {

@@ -63,7 +63,7 @@ type RefusalReason uint8
 
 // The reasons.
 const (
-	PodUnavailable    RefusalReason = iota // it is not on the node or is terminating
+	PodUnavailable    RefusalReason = iota // it is deleted, terminating, on another node or already planned to move
 	NoController                           // no controller would replace it
 	DaemonSetPod                           // its DaemonSet would replace it on the same node
 	UnknownScheduler                       // its scheduler has no known profile
@@ -80,7 +80,7 @@ const (
 
 // String returns the reason as text.
 func (r RefusalReason) String() string {
-	return [...]string{"pod deleted", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
+	return [...]string{"pod unavailable", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
 		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[r]
 }
 

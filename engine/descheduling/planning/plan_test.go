@@ -68,7 +68,6 @@ func snapshot(s *cluster.State) *descheduling.Snapshot {
 	return snap
 }
 
-// candidate returns a pod of a snapshot.
 func candidate(snap *descheduling.Snapshot, name string) *descheduling.Candidate {
 	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
@@ -133,6 +132,9 @@ func TestRefusalReasons(t *testing.T) {
 			t.Errorf("%s: accepted %t, plan %+v; want the refusal %q: %s", name, accepted, got, tc.reason, tc.message)
 		}
 	}
+	if got := PodUnavailable.String(); got != "pod unavailable" { // not "deleted": it may be terminating or on another node
+		t.Errorf("reason of a terminating pod %q, want pod unavailable", got)
+	}
 }
 
 func TestMovesAndBudgetEffects(t *testing.T) {
@@ -156,7 +158,7 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 		p.Move("S", "p", candidate(snap, name))
 	}
 	if got = p.Plan(); len(got.Moves) != 2 || got.Moves[1].WaitReason == "" || !slices.Equal(got.Moves[1].Budgets, []BudgetEffect{{"web", 0, 0}}) {
-		t.Errorf("the second move does not wait: %+v", got.Moves)
+		t.Errorf("moves %+v, want two, the second of which waits for budget web", got.Moves)
 	}
 }
 
@@ -176,11 +178,12 @@ func TestGroupMovesAtomically(t *testing.T) {
 		t.Errorf("got %+v, want no move and an incomplete group", got)
 	}
 	if _, accepted := p.Move("S", "p", candidate(snap, "web-2")); !accepted || p.Plan().Moves[0].WaitReason != "" {
-		t.Error("the debits were not restored")
+		t.Errorf("web-2 after the restore: accepted %t, plan %+v; want a move that does not wait for budget web", accepted, p.Plan())
 	}
 }
 
-// The scheduler prefers a and selects b because of the Hold.
+// TestExcludedNodeIsEmptiedWithHolds checks an excluded node a, which the scheduler prefers. It
+// selects b because of the Hold.
 func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	s := stateOf(newNode("a"), newNode("b"), newPod("web-1", "a", 500), newPod("db-1", "b", 2000))
 	snap := snapshot(s)
@@ -189,10 +192,10 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 		p.SetExcluded(snap.Nodes[0], true)
 		to, accepted := p.Move("S", "p", candidate(snap, "web-1"))
 		if accepted != (mode == WithHolds) || accepted && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
-			t.Errorf("%s: accepted %t, to %v, %+v", mode, accepted, to, p.Plan())
+			t.Errorf("%s: accepted %t, moved to %v, plan %+v; want a move to b only with Holds", mode, accepted, to, p.Plan())
 		}
 		if p.SetExcluded(snap.Nodes[0], false); dump(p.fork) == dump(s) == accepted {
-			t.Errorf("%s: the fork is\n%s", mode, dump(p.fork))
+			t.Errorf("%s: the fork is\n%swant it to differ from the state: %t; the state is\n%s", mode, dump(p.fork), accepted, dump(s))
 		}
 	}
 }
@@ -210,7 +213,8 @@ func dump(s *cluster.State) string {
 	return b.String()
 }
 
-// The backoff doubles up to one day and is reset after one day without a failure.
+// TestMoveBackoff checks that the backoff doubles up to one day and is reset after one day without
+// a failure.
 func TestMoveBackoff(t *testing.T) {
 	m, k, at := NewMoveBackoff(), BackoffKey{"o", "n", "s"}, now
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
@@ -239,7 +243,8 @@ func TestMoveBackoff(t *testing.T) {
 	}
 }
 
-// The watch may show a Hold for some time after its expiry.
+// TestExpiredHoldReservesNothing checks that an expired Hold, which the watch may still show,
+// reserves nothing.
 func TestExpiredHoldReservesNothing(t *testing.T) {
 	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
 		placeholder := newPod("db-1", "", 3500)
@@ -249,7 +254,7 @@ func TestExpiredHoldReservesNothing(t *testing.T) {
 		snap := snapshot(s)
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
 		if _, accepted := p.Move("S", "p", candidate(snap, "web-1")); accepted != want {
-			t.Errorf("the Hold expires in %v: accepted %t, %+v", until, accepted, p.Plan().Refused)
+			t.Errorf("the Hold expires in %v: accepted %t, want %t: %+v", until, accepted, want, p.Plan().Refused)
 		}
 	}
 }

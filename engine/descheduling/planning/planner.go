@@ -77,7 +77,6 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 	return p
 }
 
-// removeHolds removes all Holds of a state.
 func removeHolds(s *cluster.State) {
 	s.RemoveHolds(func(*model.Hold) bool { return true })
 }

@@ -61,7 +61,6 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 	}
 }
 
-// randomState returns a random cluster.
 func randomState(r *rand.Rand) *cluster.State {
 	s := stateOf()
 	nodes := 3 + r.IntN(6)

@@ -41,7 +41,6 @@ func testSnapshot(nodes []*descheduling.Node, pods ...*descheduling.Pod) *desche
 	return s
 }
 
-// defaultArgs returns the default arguments.
 func defaultArgs() descheduling.DefaultEvictorArgs {
 	return descheduling.DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }

@@ -11,16 +11,16 @@ import (
 // first pass no pod moves to any of them. In a second pass the nodes that could not be emptied
 // may receive pods; a node that received one is not emptied.
 func (e *nodeEmptier) planNodes(low []*nodeUsage) {
-	cost := map[*nodeUsage]int{}
+	podCount := map[*nodeUsage]int{}
 	for _, l := range low {
 		for _, p := range e.round.PodsOn(l.node) {
 			if e.occupiesNode(p) {
-				cost[l]++
+				podCount[l]++
 			}
 		}
 		e.exclude(l)
 	}
-	slices.SortStableFunc(low, func(a, b *nodeUsage) int { return cmp.Compare(cost[a], cost[b]) })
+	slices.SortStableFunc(low, func(a, b *nodeUsage) int { return cmp.Compare(podCount[a], podCount[b]) })
 	var remaining []*nodeUsage
 	for _, l := range low {
 		if !e.emptyNode(l) {
@@ -49,7 +49,6 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 	}
 }
 
-// exclude excludes a node as a target.
 func (e *nodeEmptier) exclude(l *nodeUsage) {
 	e.excluded[l.node] = true
 	e.round.SetExcluded(l.node, true)

@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A node above its target loses no extra pods while a moved pod is still terminating.
+// TestInProgressMovesAreNotReplacedTwice checks that a node above its target loses no extra pods
+// while a moved pod is still terminating.
 func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
 	nodes := numberedNodes(2)
 	var pods []*descheduling.Pod
@@ -28,8 +29,8 @@ func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
 	}
 }
 
-// The namespace selector also applies to duplicates: a plan counts those pods but does not move
-// them.
+// TestNamespaceSelectorOfDuplicates checks that the namespace selector also applies to duplicates:
+// a plan counts pods of other namespaces but does not move them.
 func TestNamespaceSelectorOfDuplicates(t *testing.T) {
 	nodes := numberedNodes(2)
 	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"))

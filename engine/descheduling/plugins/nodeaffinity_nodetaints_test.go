@@ -47,7 +47,8 @@ func TestTaints(t *testing.T) {
 	}
 }
 
-// A node with one taint fewer is no improvement: the pod would be evicted from it, too.
+// TestTaintGain checks that a node with one taint fewer is no improvement, because the pod would
+// be evicted from it, too.
 func TestTaintGain(t *testing.T) {
 	nodes := taintedNodes()
 	var got string

@@ -60,7 +60,8 @@ func TestLowNodeUtilization(t *testing.T) {
 	}
 }
 
-// Measured usage replaces requests. Nodes and pods without metrics are ignored.
+// TestLowNodeUtilizationMeasured checks that measured usage replaces requests, and that nodes and
+// pods without metrics are ignored.
 func TestLowNodeUtilizationMeasured(t *testing.T) {
 	core := model.Resources{MilliCPU: 1000}
 	s := testSnapshot(numberedNodes(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", cpuRequest(4)))
@@ -95,7 +96,8 @@ func TestHighNodeUtilization(t *testing.T) {
 	}
 }
 
-// A plan empties a node completely or not at all, and keeps the nodes that receive pods.
+// TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll checks that a plan empties a node completely
+// or not at all, and does not empty the nodes that receive pods.
 func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
 	daemon := func(p *descheduling.Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
@@ -141,10 +143,10 @@ func randomBetterNode(rng *rand.Rand, r **descheduling.Round, nodes []*deschedul
 	}
 }
 
-// In random clusters, a plan raises no other node above its target and takes no pods from nodes
-// below it. A second round moves nothing unless the first one could not finish.
+// TestLowNodeUtilizationPlanned checks in random clusters that a plan raises no other node above
+// its target and takes no pods from nodes below it. If it leaves no node above the target, a second round moves nothing.
 func TestLowNodeUtilizationPlanned(t *testing.T) {
-	moves := 0
+	moves, finished := 0, 0
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		nodes := numberedNodes(3 + rng.IntN(5))
@@ -155,6 +157,7 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 		var round *descheduling.Round
 		m := &fakeMover{place: randomBetterNode(rng, &round, nodes)}
 		l := &LowNodeUtilization{Thresholds: percents(30), Targets: percents(60)}
+		highest, movesBefore := int64(0), moves
 		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			round = r
 			before := map[*descheduling.Node]int64{}
@@ -165,19 +168,33 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 			moves += r.NumEvicted()
 			for _, n := range nodes {
 				after := r.Requests(n).MilliCPU
+				highest = max(highest, after)
 				if after > before[n] && after > 2400 || after < before[n] && before[n] <= 2400 {
-					t.Errorf("seed %d: usage of %s changed from %d to %d; its target is 2400", seed, n.Name, before[n], after)
+					t.Errorf("seed %d: the usage of %s changed from %d to %d, want a change toward the target 2400 only", seed, n.Name, before[n], after)
 				}
 			}
+			for _, move := range r.Moves() {
+				move.Pod.NodeName = move.To.Name // for the second round
+			}
 		}))
+		if moves == movesBefore || highest > 2400 {
+			continue
+		}
+		finished++
+		m.place = func(c *descheduling.Candidate) *descheduling.Node { // anywhere, without a gain
+			return nodes[slices.IndexFunc(nodes, func(n *descheduling.Node) bool { return n != c.Node })]
+		}
+		if again := evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, l); again != "" {
+			t.Errorf("seed %d: the second round moved %s, want nothing", seed, again)
+		}
 	}
-	if moves < 80 {
-		t.Errorf("%d moves, want at least 80", moves)
+	if moves < 80 || finished < 20 {
+		t.Errorf("%d moves, %d finished plans; want at least 80 and 20", moves, finished)
 	}
 }
 
-// In random clusters, every node that HighNodeUtilization plans to empty becomes empty, and no
-// other node loses a pod.
+// TestHighNodeUtilizationPlanned checks in random clusters that every node that
+// HighNodeUtilization plans to empty becomes empty, and that no other node loses a pod.
 func TestHighNodeUtilizationPlanned(t *testing.T) {
 	emptied := 0
 	for seed := range uint64(80) {

@@ -49,8 +49,8 @@ func newUsageReader(t Thresholds, usage *descheduling.Usage) *usageReader {
 	return m
 }
 
-// nodeUsages returns the usages of the round's nodes. If usage is
-// measured, nodes without measured usage are omitted.
+// nodeUsages returns the usages of the round's nodes. If usage is measured, nodes without measured
+// usage are omitted.
 func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	out := make([]*nodeUsage, 0, len(r.Nodes()))
 	for _, n := range r.Nodes() {
@@ -100,7 +100,7 @@ func (l *nodeUsage) percent(i int) float64 {
 	if l.capacity[i] <= 0 {
 		return 0
 	}
-	return float64(l.used[i]) / float64(l.capacity[i]) * 100
+	return float64(float64(l.used[i]) / float64(l.capacity[i]) * 100) // must not be fused with the sum of the caller
 }
 
 // isBelow reports whether no threshold is exceeded.
@@ -116,7 +116,7 @@ func (l *nodeUsage) isAbove(t Thresholds) bool {
 	return false
 }
 
-// setLimits sets the limits by thresholds.
+// setLimits sets the limits to the thresholds, and to the capacity for resources without one.
 func (l *nodeUsage) setLimits(t Thresholds) {
 	l.limit = slices.Clone(l.capacity)
 	for i := range t {
@@ -124,7 +124,6 @@ func (l *nodeUsage) setLimits(t Thresholds) {
 	}
 }
 
-// isOverLimit reports whether the node exceeds a limit.
 func (l *nodeUsage) isOverLimit() bool {
 	for i := range l.used {
 		if l.used[i] > l.limit[i] {
@@ -144,7 +143,6 @@ func (l *nodeUsage) total() int64 {
 	return sum
 }
 
-// compareUsage compares nodes by total.
 func compareUsage(a, b *nodeUsage) int { return cmp.Compare(a.total(), b.total()) }
 
 // deviationThresholds converts distances from the average usage into thresholds. Nodes without

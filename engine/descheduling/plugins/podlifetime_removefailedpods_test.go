@@ -10,8 +10,9 @@ import (
 
 func hours(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d }
 
-// Each case checks one criterion of a strategy.
-func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
+// TestPodLifeTimeFailedPodsAndRestarts checks the criteria of PodLifeTime, RemoveFailedPods and
+// RemovePodsHavingTooManyRestarts.
+func TestPodLifeTimeFailedPodsAndRestarts(t *testing.T) {
 	withAge := func(h int) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) }
 	}
@@ -77,7 +78,8 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 	}
 }
 
-// Finished pods need no target node; running pods do.
+// TestFinishedPodsAreCleanups checks that finished pods need no target node, and that running pods
+// do.
 func TestFinishedPodsAreCleanups(t *testing.T) {
 	failed := testPod("failed", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed })
 	s := testSnapshot(numberedNodes(2), testPod("running", "n2"), failed)

@@ -40,14 +40,14 @@ type nodeDuplicates struct {
 // Run proposes the excess duplicates, by owner and node.
 func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 	eligible := newEligibleNodes(r.Nodes())
-	for _, c := range s.findGroups(r) {
-		targets := eligible.countForGroup(c)
+	for _, g := range s.findGroups(r) {
+		targets := eligible.countForGroup(g)
 		if targets < 2 {
 			continue
 		}
-		maxPerNode := (len(c.pods) + targets - 1) / targets
-		for _, d := range c.nodes {
-			if len(d.duplicates)+1 > maxPerNode && evictExcess(r, c, d, maxPerNode) == descheduling.TotalLimit {
+		maxPerNode := (len(g.pods) + targets - 1) / targets
+		for _, d := range g.nodes {
+			if len(d.duplicates)+1 > maxPerNode && evictExcess(r, g, d, maxPerNode) == descheduling.TotalLimit {
 				return
 			}
 		}
@@ -73,19 +73,19 @@ func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 			}
 			for _, o := range p.Details.Owners {
 				key := ownerImagesKey{p.Namespace, o.Kind, o.Name, images}
-				c := all[key]
-				if c == nil {
-					c = &duplicateGroup{key: key}
-					all[key] = c
+				g := all[key]
+				if g == nil {
+					g = &duplicateGroup{key: key}
+					all[key] = g
 				}
-				c.pods = append(c.pods, p)
+				g.pods = append(g.pods, p)
 				if first == nil {
 					continue
 				}
-				if len(c.nodes) == 0 {
-					found = append(found, c)
+				if len(g.nodes) == 0 {
+					found = append(found, g)
 				}
-				c.addDuplicate(n, first, p)
+				g.addDuplicate(n, first, p)
 			}
 		}
 	}
@@ -128,31 +128,32 @@ func allOwnersKey(p *descheduling.Pod, images string) ownerImagesKey {
 	return ownerImagesKey{namespace: p.Namespace, owner: strings.Join(names, "\n"), images: images}
 }
 
-func (c *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduling.Pod) {
-	if last := len(c.nodes) - 1; last >= 0 && c.nodes[last].node == n {
-		c.nodes[last].duplicates = append(c.nodes[last].duplicates, p)
+func (g *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduling.Pod) {
+	if last := len(g.nodes) - 1; last >= 0 && g.nodes[last].node == n {
+		g.nodes[last].duplicates = append(g.nodes[last].duplicates, p)
 		return
 	}
-	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*descheduling.Pod{p}})
+	g.nodes = append(g.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*descheduling.Pod{p}})
 }
 
 // evictExcess proposes the pods of a node above maxPerNode. If a plan refuses some of them, it
 // proposes the others.
-func evictExcess(r *descheduling.Round, c *duplicateGroup, d *nodeDuplicates, maxPerNode int) descheduling.Outcome {
+func evictExcess(r *descheduling.Round, g *duplicateGroup, d *nodeDuplicates, maxPerNode int) descheduling.Outcome {
 	excess := d.duplicates[maxPerNode-1:]
 	if r.Planned() {
 		excess = slices.Concat(excess, d.duplicates[:maxPerNode-1], []*descheduling.Pod{d.first})
 	}
 	for _, p := range excess {
-		if r.Planned() && c.podsOn(r, d.node) <= maxPerNode {
+		if r.Planned() && g.podsOn(r, d.node) <= maxPerNode {
 			return descheduling.Accepted
 		}
-		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan, isCounted has checked the filter
+		// Without a plan, isCounted has checked the filter.
+		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) {
 			continue
 		}
-		switch r.Evict(c.candidate(r, p, d.node)) {
+		switch r.Evict(g.candidate(r, p, d.node)) {
 		case descheduling.Accepted:
-			c.podMoved(r, p, d.node)
+			g.podMoved(r, p, d.node)
 		case descheduling.NodeLimit:
 			return descheduling.NodeLimit
 		case descheduling.TotalLimit:
@@ -162,32 +163,32 @@ func evictExcess(r *descheduling.Round, c *duplicateGroup, d *nodeDuplicates, ma
 	return descheduling.Accepted
 }
 
-func (c *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
+func (g *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
 	return &descheduling.Candidate{Pod: p, Node: n,
 		Reason: func() string {
-			return fmt.Sprintf("%d copies of %s %s/%s on the node", c.podsOn(r, n), c.key.kind, c.key.namespace, c.key.owner)
+			return fmt.Sprintf("%d copies of %s %s/%s on the node", g.podsOn(r, n), g.key.kind, g.key.namespace, g.key.owner)
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
-			from, onTarget := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
+			from, onTarget := int64(g.podsOn(r, n)), int64(g.podsOn(r, to))
 			return descheduling.Gain{Before: max(from, onTarget), After: max(from-1, onTarget+1), Metric: "duplicates on the fuller of the two nodes"}
 		},
 	}
 }
 
 // podsOn returns the current number of pods of the group on n.
-func (c *duplicateGroup) podsOn(r *descheduling.Round, n *descheduling.Node) int {
-	if c.podsPerNode == nil {
-		c.podsPerNode = map[*descheduling.Node]int{}
-		for _, p := range c.pods {
-			c.podsPerNode[r.NodeOf(p)]++
+func (g *duplicateGroup) podsOn(r *descheduling.Round, n *descheduling.Node) int {
+	if g.podsPerNode == nil {
+		g.podsPerNode = map[*descheduling.Node]int{}
+		for _, p := range g.pods {
+			g.podsPerNode[r.NodeOf(p)]++
 		}
 	}
-	return c.podsPerNode[n]
+	return g.podsPerNode[n]
 }
 
-func (c *duplicateGroup) podMoved(r *descheduling.Round, p *descheduling.Pod, from *descheduling.Node) {
-	if c.podsPerNode != nil {
-		c.podsPerNode[from]--
-		c.podsPerNode[r.NodeOf(p)]++
+func (g *duplicateGroup) podMoved(r *descheduling.Round, p *descheduling.Pod, from *descheduling.Node) {
+	if g.podsPerNode != nil {
+		g.podsPerNode[from]--
+		g.podsPerNode[r.NodeOf(p)]++
 	}
 }

@@ -15,23 +15,23 @@ type eligibleNodes struct {
 }
 
 func newEligibleNodes(nodes []*descheduling.Node) *eligibleNodes {
-	r := &eligibleNodes{nodes: nodes, counts: map[*model.PodSpec]int{}}
+	e := &eligibleNodes{nodes: nodes, counts: map[*model.PodSpec]int{}}
 	for i, n := range nodes {
 		if descheduling.ToleratesTaints(&descheduling.Pod{Pod: &model.Pod{Spec: &model.PodSpec{}}}, n, descheduling.IsHardTaint) {
-			r.untainted++
+			e.untainted++
 		} else {
-			r.tainted = append(r.tainted, i)
+			e.tainted = append(e.tainted, i)
 		}
 	}
-	return r
+	return e
 }
 
 // countForGroup returns the number of nodes that any of the duplicates can run on. Pod specs
 // that only one node matches do not count.
-func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
+func (e *eligibleNodes) countForGroup(g *duplicateGroup) int {
 	var specs []*model.PodSpec
 	samples := map[*model.PodSpec]*descheduling.Pod{}
-	for _, d := range c.nodes {
+	for _, d := range g.nodes {
 		for _, p := range d.duplicates {
 			if samples[p.Spec] == nil {
 				samples[p.Spec] = p
@@ -40,15 +40,15 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 		}
 	}
 	if len(specs) == 1 {
-		return r.countForPod(samples[specs[0]])
+		return e.countForPod(samples[specs[0]])
 	}
-	union := make([]bool, len(r.nodes))
+	union := make([]bool, len(e.nodes))
 	total := 0
 	for _, spec := range specs {
-		if r.countForPod(samples[spec]) < 2 {
+		if e.countForPod(samples[spec]) < 2 {
 			continue
 		}
-		for i, n := range r.nodes {
+		for i, n := range e.nodes {
 			if !union[i] && canRunOn(samples[spec], n) {
 				union[i] = true
 				total++
@@ -59,20 +59,20 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 }
 
 // countForPod returns the number of nodes that p can run on, or 0 if there is only one.
-func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
-	if n, ok := r.counts[p.Spec]; ok {
+func (e *eligibleNodes) countForPod(p *descheduling.Pod) int {
+	if n, ok := e.counts[p.Spec]; ok {
 		return n
 	}
 	n := 0
 	if s := &p.Spec.NodeSelector; len(s.Labels) == 0 && !s.HasRequired {
-		n = r.untainted
-		for _, i := range r.tainted {
-			if descheduling.ToleratesTaints(p, r.nodes[i], descheduling.IsHardTaint) {
+		n = e.untainted
+		for _, i := range e.tainted {
+			if descheduling.ToleratesTaints(p, e.nodes[i], descheduling.IsHardTaint) {
 				n++
 			}
 		}
 	} else {
-		for _, node := range r.nodes {
+		for _, node := range e.nodes {
 			if canRunOn(p, node) {
 				n++
 			}
@@ -81,7 +81,7 @@ func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
 	if n < 2 {
 		n = 0
 	}
-	r.counts[p.Spec] = n
+	e.counts[p.Spec] = n
 	return n
 }
 

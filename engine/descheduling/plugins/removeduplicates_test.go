@@ -55,8 +55,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// A plan counts protected duplicates, proposes the other pods of a node if one is refused, and
-// only moves to nodes with fewer duplicates.
+// TestDuplicatesPlanned checks that a plan counts protected duplicates, proposes the other pods of
+// a node if one is refused, and only moves to nodes with fewer duplicates.
 func TestDuplicatesPlanned(t *testing.T) {
 	nodes := numberedNodes(3)
 	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
@@ -66,7 +66,7 @@ func TestDuplicatesPlanned(t *testing.T) {
 			t.Errorf("gain of a on n2: %+v, want 3 before", g)
 		}
 		if c.Gain(nodes[0]).Improves() {
-			t.Error("the pod's node is an improvement")
+			t.Errorf("gain on the node of the pod: %+v, want no improvement", c.Gain(nodes[0]))
 		}
 		if g := c.Gain(nodes[2]); !g.Improves() {
 			t.Errorf("gain on n3: %+v, want an improvement", g)
@@ -78,8 +78,8 @@ func TestDuplicatesPlanned(t *testing.T) {
 	}
 }
 
-// In random clusters, a plan leaves no node with more duplicates than the average rounded up, and
-// each move lowers the sum of squares.
+// TestDuplicatesPlannedEvenly checks in random clusters that a plan leaves no node with more pods of
+// an owner than the average over the nodes, rounded up, and that each move lowers the sum of the squares of these numbers.
 func TestDuplicatesPlannedEvenly(t *testing.T) {
 	moves := 0
 	for seed := range uint64(50) {
@@ -113,6 +113,7 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 				}
 			}
 			moves += r.NumEvicted()
+			checkEvenerMoves(t, seed, pods, r.Moves())
 		}))
 	}
 	if moves < 50 {
@@ -120,7 +121,27 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 	}
 }
 
-// Counting by tainted nodes only gives the same result as checking every node.
+// checkEvenerMoves checks that each move lowers the sum of the squared numbers of the owner's pods per node.
+func checkEvenerMoves(t *testing.T, seed uint64, pods []*descheduling.Pod, moves []descheduling.Move) {
+	t.Helper()
+	counts := map[string]int{} // by owner and node
+	key := func(p *descheduling.Pod, node string) string { return p.Details.Owners[0].Name + " on " + node }
+	for _, p := range pods {
+		counts[key(p, p.NodeName)]++
+	}
+	for _, m := range moves {
+		from, to := key(m.Pod, m.Node.Name), key(m.Pod, m.To.Name)
+		// (from-1)²+(to+1)² is less than from²+to² if from exceeds to by more than 1.
+		if counts[from] <= counts[to]+1 {
+			t.Errorf("seed %d: %s moved from %s (%d pods) to %s (%d pods), want a lower sum of squares", seed, m.Pod.Name, m.Node.Name, counts[from], m.To.Name, counts[to])
+		}
+		counts[from]--
+		counts[to]++
+	}
+}
+
+// TestEligibleNodes checks that counting by tainted nodes only gives the same result as checking
+// every node.
 func TestEligibleNodes(t *testing.T) {
 	counts := map[int]bool{}
 	for seed := range uint64(300) {

@@ -48,7 +48,7 @@ func newAntiAffinityIndex(r *descheduling.Round, s *RemovePodsViolatingInterPodA
 	return c
 }
 
-// podsWithLabel returns the pods of a namespace with a label.
+// podsWithLabel returns the pods of a namespace with a label, whose value must not be empty.
 func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*descheduling.Pod {
 	allValues := labelKey{namespace: namespace, key: key}
 	if _, indexed := c.podsByLabel[allValues]; !indexed {

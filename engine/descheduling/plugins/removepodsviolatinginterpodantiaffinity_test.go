@@ -132,8 +132,8 @@ func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	return testSnapshot(nodes, pods...)
 }
 
-// The pod with the lowest priority is evicted first. The others then no longer violate its
-// anti-affinity.
+// TestAntiAffinityOrder checks that the pod with the lowest priority is evicted first. The others
+// then no longer violate its anti-affinity.
 func TestAntiAffinityOrder(t *testing.T) {
 	antiAffinity := func(v int32) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
@@ -160,8 +160,8 @@ func TestAntiAffinityOrder(t *testing.T) {
 	}
 }
 
-// A planned move may cause conflicts on its target node, whose pods are then evicted. A moved pod
-// is not considered again.
+// TestAntiAffinityPlanned checks that a planned move may cause conflicts on its target node, whose
+// pods are then evicted, and that a moved pod is not considered again.
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 	antiAffinity := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }

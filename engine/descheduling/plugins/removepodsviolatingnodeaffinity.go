@@ -47,7 +47,8 @@ func (s *RemovePodsViolatingNodeAffinity) inScope(p *descheduling.Pod) bool {
 	return !p.Finished() && s.Scope.Has(p)
 }
 
-// violatesRequiredAffinity reports whether n does not match the required affinity of p and p fits another node.
+// violatesRequiredAffinity reports whether n does not match the required affinity of p. Without a plan, p
+// must also fit one of the round's nodes.
 func violatesRequiredAffinity(r *descheduling.Round, p *descheduling.Pod, n *descheduling.Node) bool {
 	return p.Spec.NodeSelector.HasRequired && !descheduling.MatchesNodeAffinity(p, n) && (r.Planned() || r.FitsAnyNode(p, r.Nodes()))
 }
@@ -73,7 +74,8 @@ type preferredWeights struct {
 	best  map[*model.PodSpec]int64
 }
 
-// hasBetterNode reports whether another node has a higher preferred weight for p than n.
+// hasBetterNode reports whether another node has a higher preferred weight for p than n. Without a plan, p
+// must also fit one of the round's nodes.
 func (w *preferredWeights) hasBetterNode(p *descheduling.Pod, n *descheduling.Node) bool {
 	r := w.round
 	return len(p.Spec.NodeSelector.Preferred) > 0 && w.bestOf(p) > preferredWeight(p, n) && (r.Planned() || r.FitsAnyNode(p, r.Nodes()))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // evictionList are the pods to evict, each once, in order of selection.
@@ -25,7 +26,7 @@ func (l *evictionList) add(c *descheduling.Candidate) {
 	}
 }
 
-// evict proposes the pods.
+// evict proposes the candidates in order until the total limit is reached.
 func (l *evictionList) evict() {
 	exhausted := map[*descheduling.Node]bool{}
 	for _, candidate := range l.candidates {
@@ -137,8 +138,8 @@ func (c *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average f
 // the end are evicted first.
 func compareForRetention(a, b *descheduling.Pod) int {
 	return cmp.Or(
-		-compareBool(hasNodeConstraint(a), hasNodeConstraint(b)),
-		compareBool(a.Details.HasPriority, b.Details.HasPriority),
+		order.TrueFirst(hasNodeConstraint(a), hasNodeConstraint(b)),
+		order.TrueFirst(b.Details.HasPriority, a.Details.HasPriority),
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority))
 }
 

@@ -74,7 +74,7 @@ type spreadConstraint struct {
 	domainIndex []int32
 }
 
-// findDomains finds the eligible nodes and domains.
+// findDomains determines the eligible nodes of the constraint and the domains that have one.
 func (c *spreadConstraint) findDomains(s *nodeDomains) {
 	c.nodes, c.keyDomains = s, s.forKey(c.TopologyKey)
 	selector := &c.sample.Spec.NodeSelector
@@ -151,7 +151,6 @@ func (c *spreadConstraint) isBalanced() bool {
 	return largest-c.smallestSize() <= int(c.MaxSkew)
 }
 
-// smallestSize returns the size of the smallest domain.
 func (c *spreadConstraint) smallestSize() int {
 	n := math.MaxInt
 	for _, d := range c.domains {

@@ -1,10 +1,12 @@
 package plugins
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // skewPlanner plans moves from the largest domain of a constraint until it is balanced or no
@@ -72,10 +74,9 @@ func (s *skewPlanner) next(d *topologyDomain) *descheduling.Pod {
 // compareForPlan orders pods for a plan: those without node constraints first, then by
 // CompareForEviction.
 func compareForPlan(a, b *descheduling.Pod) int {
-	if c := compareBool(hasNodeConstraint(a), hasNodeConstraint(b)); c != 0 {
-		return c
-	}
-	return descheduling.CompareForEviction(a, b)
+	return cmp.Or(
+		order.TrueFirst(hasNodeConstraint(b), hasNodeConstraint(a)),
+		descheduling.CompareForEviction(a, b))
 }
 
 // podMoved updates the domain sizes.

@@ -83,7 +83,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// matchLabelKeys limits the count to the pods of one revision.
+// TestSpreadMatchLabelKeys checks that matchLabelKeys limits the count to the pods of one
+// revision.
 func TestSpreadMatchLabelKeys(t *testing.T) {
 	revision := func(v string) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
@@ -102,7 +103,7 @@ func TestSpreadMatchLabelKeys(t *testing.T) {
 	}
 }
 
-// The label index finds the same pods as matching every pod.
+// TestSpreadMatching checks that the label index finds the same pods as matching every pod.
 func TestSpreadMatching(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := &namespacePods{}
@@ -155,8 +156,8 @@ func sumOfSquares(r *descheduling.Round, pods []*descheduling.Pod, keys ...strin
 	return sum
 }
 
-// In random clusters with two constraints per pod, each planned move lowers the
-// sum of squares. If every node accepts every pod, all skews are within their limits at the end.
+// TestSpreadPlanned checks in random clusters with two constraints per pod that each planned move
+// lowers the sum of squares, and that all skews are within their limits at the end.
 func TestSpreadPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(60) {
@@ -175,7 +176,7 @@ func TestSpreadPlanned(t *testing.T) {
 		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 			sum := sumOfSquares(round, pods, "zone", "host")
 			if sum >= last {
-				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, sum)
+				t.Errorf("seed %d: sum of squares %d after a move, want less than the previous %d", seed, sum, last)
 			}
 			best, least := (*descheduling.Node)(nil), int64(0)
 			for _, n := range nodes {

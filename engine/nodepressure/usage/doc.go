@@ -20,7 +20,7 @@
 //	pids          processes, 1 by default
 //	volume/NAME   bytes in a volume of the pod
 //
-// The same annotation of a node is its own usage, since the node was first seen, with the keys memory, disk
+// The same annotation of a node is its own usage, since the node was first observed, with the keys memory, disk
 // (on nodefs), inodes (there), pids, and two that reclaiming resets to 0: images, the bytes of unused images,
 // and containers, the bytes of terminated containers.
 //

@@ -76,7 +76,7 @@ func (c *Capacity) Layout() nodepressure.Layout {
 type Node struct {
 	Capacity   Capacity
 	NodeScript Script
-	Since      time.Time // when it was first seen
+	Since      time.Time // when it was first observed
 	// images and containers are the bytes reclaimed so far.
 	images, containers int64
 }
@@ -113,7 +113,7 @@ func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observati
 	}
 	disk := func(s nodepressure.Signal, capacity, used *filesystem) {
 		stat(s, capacity.bytes, used.bytes)
-		stat(s+1, capacity.inodes, used.inodes)
+		stat(s+1, capacity.inodes, used.inodes) // the signal of the inodes follows that of the bytes
 	}
 	stat(nodepressure.MemoryAvailable, c.Memory, memory+podMemory)
 	stat(nodepressure.AllocatableMemoryAvailable, c.Allocatable, podMemory)

@@ -120,7 +120,7 @@ func Amount(text string) (int64, error) {
 			continue
 		}
 		v, err := strconv.ParseFloat(number, 64)
-		v = float64(v * s.factor)
+		v *= s.factor
 		if err != nil || !(v >= 0 && v < math.MaxInt64/4) {
 			break
 		}
@@ -132,7 +132,7 @@ func Amount(text string) (int64, error) {
 // At returns the amount of a key at an age, or 0 if the script does not have the key.
 func (s *Script) At(key string, age time.Duration) int64 { return s.atOr(key, age, 0) }
 
-// atOr is At with another default.
+// atOr is At with fallback as the amount of a missing key.
 func (s *Script) atOr(key string, age time.Duration, fallback int64) int64 {
 	for i := range s.lines {
 		if s.lines[i].key == key {

@@ -12,7 +12,6 @@ const gi = 1 << 30
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// mustParsePod parses the annotation of a pod.
 func mustParsePod(t *testing.T, text string) *Script {
 	t.Helper()
 	s, err := ParsePod(text)
@@ -48,18 +47,18 @@ func TestInvalidScripts(t *testing.T) {
 		"memory=9e30": "must be an amount", "volume/=1": "unknown key", "images=1": "unknown key",
 	} {
 		if _, err := ParsePod(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+			t.Errorf("ParsePod(%q): %v, want an error with %q", text, err, want)
 		}
 	}
 	for text, want := range map[string]string{
 		"imagefs=0": "above 0", "split": "need imagefs=", "imagefs-inodes=5": "need imagefs=", "disk=5": "must be nodefs=", "pids=many": "must be an amount", "nodefs": "must be nodefs=",
 	} {
 		if _, err := ParseCapacity(text, gi, gi, gi); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("capacity %q: %v, want %q", text, err, want)
+			t.Errorf("ParseCapacity(%q): %v, want an error with %q", text, err, want)
 		}
 	}
 	if _, err := ParseNode("cache=1"); err == nil {
-		t.Error("ParseNode accepted the key cache")
+		t.Error("ParseNode with the key cache succeeded, want an error")
 	}
 }
 
@@ -131,7 +130,7 @@ func FuzzScript(f *testing.F) {
 		}
 		for _, key := range podKeys {
 			if v := s.At(key, time.Duration(after)); v < 0 {
-				t.Errorf("%q: %s is %d", text, key, v)
+				t.Errorf("%q: %s is %d, want 0 or more", text, key, v)
 			}
 		}
 	})

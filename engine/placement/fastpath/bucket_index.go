@@ -3,8 +3,8 @@ package fastpath
 // bucketIndex finds node buckets by key. It is a hash table with open addressing: the few
 // slots that a class uses hash and compare faster than a map key.
 type bucketIndex struct {
-	table []int32 // bucket+1; 0: free
-	n     int
+	table []int32 // index of the bucket plus 1; 0 if the entry is free
+	n     int     // number of buckets
 }
 
 // clear empties the index and keeps its memory, unless that is large.
@@ -16,7 +16,7 @@ func (x *bucketIndex) clear() {
 	x.n = 0
 }
 
-// hash combines the given slots. The multiplications are independent of each other.
+// hash returns the hash of the key's values in the given slots. The multiplications are independent of each other.
 func (k *bucketKey) hash(slots []uint8) uint64 {
 	var h uint64
 	factor := uint64(0x9e3779b97f4a7c15)
@@ -27,7 +27,7 @@ func (k *bucketKey) hash(slots []uint8) uint64 {
 	return h ^ h>>32
 }
 
-// equal compares the given slots.
+// equal reports whether two keys have equal values in the given slots.
 func (k *bucketKey) equal(other *bucketKey, slots []uint8) bool {
 	for _, s := range slots {
 		if k[s] != other[s] {
@@ -37,7 +37,7 @@ func (k *bucketKey) equal(other *bucketKey, slots []uint8) bool {
 	return true
 }
 
-// find returns the bucket with a key in the given slots; -1 if there is none.
+// find returns the index of the bucket whose key is equal in the given slots; -1 if there is none.
 func (x *bucketIndex) find(buckets []nodeBucket, k *bucketKey, slots []uint8) int32 {
 	if len(x.table) == 0 {
 		return -1
@@ -51,7 +51,7 @@ func (x *bucketIndex) find(buckets []nodeBucket, k *bucketKey, slots []uint8) in
 	return -1
 }
 
-// add adds the last bucket.
+// add adds the last bucket to the index.
 func (x *bucketIndex) add(buckets []nodeBucket, slots []uint8) {
 	if x.n++; 2*x.n > len(x.table) {
 		x.table = make([]int32, max(32, 2*len(x.table)))

@@ -203,7 +203,7 @@ func (e *Engine) dropOldestClass(entry *specClasses) {
 	e.numClasses--
 }
 
-// specClassesOf registers the selectors of a new specification.
+// specClassesOf adds and returns the entry of a new specification, and tracks its selectors.
 func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
 	entry := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
 	framework.TrackSelectors(e.index, pod.Spec)
@@ -229,7 +229,7 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 }
 
 // defaultSelectorKey returns a key of the selector for default spreading; empty if the pod
-// has constraints.
+// has constraints or the profile has no default constraints.
 func (e *Engine) defaultSelectorKey(pod *model.Pod) string {
 	return e.defaultSelectorKeyOf(&framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod})
 }

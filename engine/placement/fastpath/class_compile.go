@@ -14,7 +14,7 @@ import (
 // maxImages is the maximum number of images in a mask.
 const maxImages = 30
 
-// classBuilder compiles a class.
+// classBuilder compiles the equivalence class of a pod.
 type classBuilder struct {
 	*equivalenceClass
 	engine    *Engine
@@ -22,7 +22,7 @@ type classBuilder struct {
 	slotByKey map[string]int // slot by topology key
 }
 
-// compileClass compiles the class of a pod.
+// compileClass returns the equivalence class of a pod.
 func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivalenceClass {
 	ev := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, engine: e, ev: ev, slotByKey: map[string]int{}}
@@ -78,7 +78,6 @@ func (c *classBuilder) useTopology(key string) int {
 	return c.domainSlot(key)
 }
 
-// domainSlot returns the domain slot of a topology key.
 func (c *classBuilder) domainSlot(key string) int {
 	slot, ok := c.slotByKey[key]
 	if !ok {
@@ -110,7 +109,7 @@ func (c *classBuilder) compileSpread() {
 		cs := c.constraints(true)
 		for i := range cs {
 			k := &cs[i]
-			h := hardConstraint{counter: c.spreadCounter(k, k.TopologyKey, cs), slot: c.useTopology(k.TopologyKey),
+			h := hardConstraint{counter: c.spreadCounter(k, cs), slot: c.useTopology(k.TopologyKey),
 				maxSkew: int64(k.MaxSkew), minDomains: int(k.MinDomains), selfMatch: k.SelfMatch}
 			if h.slot == 0 {
 				h.fineGrained, h.slot = true, c.nextSlot()
@@ -120,7 +119,7 @@ func (c *classBuilder) compileSpread() {
 	}
 }
 
-// constraints returns the constraints of a kind. It does not compute the default selector
+// constraints returns the hard or the soft spread constraints. It does not compute the default selector
 // if there are none.
 func (c *classBuilder) constraints(hard bool) []plugins.Constraint {
 	constraints := c.spec.Spread
@@ -145,7 +144,7 @@ func (c *classBuilder) softConstraint(all []plugins.Constraint, k *plugins.Const
 		if !c.strict {
 			required = nil
 		}
-		t.counter = c.spreadCounter(k, k.TopologyKey, required)
+		t.counter = c.spreadCounter(k, required)
 		t.slot = c.domainSlot(k.TopologyKey)
 	}
 	c.soft = append(c.soft, t)
@@ -161,13 +160,13 @@ func spreadMatcher(k *plugins.Constraint, namespace string) cluster.Matcher {
 	return cluster.Matcher{Terms: []cluster.MatchTerm{t}, SkipDeleting: true}
 }
 
-// spreadCounter returns the counter of a constraint on nodes that have all keys and match
-// the inclusion policies.
-func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []plugins.Constraint) *cluster.DomainCounter {
+// spreadCounter returns the counter of a constraint on nodes that have the topology keys of
+// the required constraints and match the inclusion policies.
+func (c *classBuilder) spreadCounter(k *plugins.Constraint, required []plugins.Constraint) *cluster.DomainCounter {
 	b := make([]byte, 0, 64)
 	var keys []string
-	for i := range all {
-		keys = append(keys, all[i].TopologyKey)
+	for i := range required {
+		keys = append(keys, required[i].TopologyKey)
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
@@ -195,7 +194,7 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []pl
 		return 1
 	})
 	m := spreadMatcher(k, c.ev.Pod.Namespace)
-	return c.engine.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
+	return c.engine.index.Counter(cluster.CounterKey(k.TopologyKey, string(b), &m), k.TopologyKey, eligible, m, k.Hard)
 }
 
 // compileTerms compiles the pod's affinity terms and those of other pods that match it.
@@ -254,7 +253,8 @@ func (c *classBuilder) affinityTerm(key string, m cluster.Matcher, weight int64)
 	return affinityTerm{c.engine.index.Counter(cluster.CounterKey(key, "", &m), key, nil, m, false), c.useTopology(key), weight}
 }
 
-// compileImages compiles the image mask.
+// compileImages compiles the mask of the images that each node has. With more than maxImages images, the
+// reference evaluator decides.
 func (c *classBuilder) compileImages() {
 	if c.engine.plugins.weights[decision.ImageLocality] == 0 || len(c.spec.Images) == 0 {
 		return
@@ -282,7 +282,7 @@ func (c *classBuilder) compileImages() {
 	})
 }
 
-// appendSelected appends a key of a node selector.
+// appendSelected appends the nodeSelector and the required node affinity to a key.
 func appendSelected(b []byte, s *model.NodeSelector) []byte {
 	for _, l := range s.Labels {
 		b = cluster.AppendText(cluster.AppendText(b, l.Key), l.Value)

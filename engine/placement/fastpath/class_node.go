@@ -40,10 +40,11 @@ type scoreParams struct {
 	cpuMemoryOnly          bool  // the fit filter reads only cpu, memory and the number of pods
 	fitWeight              int64 // plugin weights
 	balanceWeight          int64
-	scoringCPU, scoringMem int64                                  // for the fit score
-	scorers                []func(*framework.CandidateNode) int64 // score functions of plugins without a fast implementation
-	weights                []int64
-	fastScore              bool // only the default fit score and possibly the default balance score
+	scoringCPU, scoringMem int64 // for the fit score
+	// scorers are the score functions of plugins without a fast implementation.
+	scorers   []func(*framework.CandidateNode) int64
+	weights   []int64 // of scorers
+	fastScore bool    // only the default fit score and possibly the default balance score
 }
 
 // compileScore compiles the resource filter and scores.

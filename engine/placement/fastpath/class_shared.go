@@ -7,11 +7,11 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// Classes that differ only in values of few nodes, such as pods of the same app or an
-// image, share the score cache of their base class, which ignores these values. Each
-// decision takes these exception nodes out of the shared cache, evaluates them
-// individually and puts them back. So many apps of few sizes need few caches, and a new
-// app of a known size does not need a scan.
+// Classes that differ only in values of few nodes, such as counts of an app's pods or the
+// presence of an image, share the score cache of their base class, which ignores these
+// values. Each decision takes these exception nodes out of the shared cache, evaluates them
+// individually and puts them back. Therefore many apps with few different sizes need few
+// caches, and a new app of a known size does not need a scan.
 
 // baseKey is the key of a base class.
 type baseKey struct {
@@ -20,7 +20,7 @@ type baseKey struct {
 	numbers   [6]int64 // resources and weights
 }
 
-// partitionKey is what a base class reads of node objects.
+// partitionKey identifies what a base class reads of node objects.
 type partitionKey struct {
 	static     *cluster.NodeValues
 	topologies [4]*cluster.Topology // sorted by key
@@ -184,7 +184,8 @@ func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 	return true
 }
 
-// setDefaults turns a bucket of the base class into one of the class.
+// setDefaults completes a bucket of the base class with the values that nodes without an
+// exception have for the class.
 func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
 	b.key[slotImages], b.key[slotFlags], b.key[slotAffinityScore] = 0, ec.defaultFlags, 0
 	for i := range ec.countSlots {

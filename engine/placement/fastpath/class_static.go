@@ -18,7 +18,7 @@ const (
 	failEnforced
 	failAffinity
 	failPorts // depends on other pods, but is counted with the static rejections
-	failAvoid // as failPorts
+	failAvoid // depends on Holds, but is counted with the static rejections
 )
 
 // maxPreference is the limit of the preferred affinity of a node.
@@ -98,7 +98,7 @@ func (c *classBuilder) staticKey() string {
 	return string(b)
 }
 
-// staticReason returns the verdict of a static rejection.
+// staticReason returns the plugin, the code and the reason of a static rejection.
 func staticReason(fail int32) (decision.Plugin, decision.Code, decision.ReasonKind) {
 	switch fail {
 	case failUnschedulable:

@@ -17,9 +17,9 @@ import (
 //
 // A pod is reduced to its equivalence class. The first decision for a class scans the rows
 // of cluster.Index. A class that is used again soon gets a score cache: the nodes in
-// buckets of equal group-level values. Classes that differ only in values of few nodes
+// buckets, by the values that the class reads of them. Classes that differ only in values of few nodes
 // share a cache. Normalization, minima and domain verdicts are computed from the buckets
-// in each decision, so nothing can drift.
+// in each decision, so no cached value can become outdated.
 //
 // The reference evaluator decides in cases that the fast path does not support: volumes
 // that reject all nodes, parse errors, nominated pods that affect more than resources and
@@ -105,7 +105,6 @@ func (e *Engine) Usage() (entries, bytes int) {
 	return len(e.classesBySpec), e.specBytes + e.cacheBytes
 }
 
-// dropClasses drops all classes.
 func (e *Engine) dropClasses() {
 	e.epoch = e.index.Epoch
 	e.classesBySpec, e.baseClasses = map[*model.PodSpec]*specClasses{}, map[baseKey]*equivalenceClass{}

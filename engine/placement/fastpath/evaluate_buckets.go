@@ -64,7 +64,7 @@ func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) be
 	return out
 }
 
-// startRank returns the rank at which the pod enters the node ring.
+// startRank returns the rank of the first node in the tie-breaking order of the pod.
 func (e *Engine) startRank() int32 {
 	if sc := &e.scratch; sc.startRank < 0 {
 		sc.startRank = e.index.RankAtOrAfter(sc.tieStart)
@@ -72,6 +72,7 @@ func (e *Engine) startRank() int32 {
 	return e.scratch.startRank
 }
 
+// distance returns the number of ranks from startRank to a rank on the node ring.
 func (e *Engine) distance(rank int32) int32 {
 	if rank -= e.startRank(); rank < 0 {
 		rank += e.index.NumRanks()
@@ -198,7 +199,6 @@ func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, bounds *scoreBo
 	return total
 }
 
-// imageScore returns the ImageLocality score of an image mask.
 func (e *Engine) imageScore(ec *equivalenceClass, mask int32) int64 {
 	ceiling := int64(plugins.MaxContainerImageThreshold) * int64(ec.spec.ImageContainers)
 	var sum int64

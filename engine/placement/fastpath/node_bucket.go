@@ -31,32 +31,32 @@ type nodeBucket struct {
 }
 
 // offer counts a node and keeps it if it is the best so far.
-func (b *nodeBucket) offer(id cluster.NodeID, points, distance int32) {
+func (b *nodeBucket) offer(id cluster.NodeID, score, distance int32) {
 	b.count++
-	if b.count == 1 || points > b.bestScore || points == b.bestScore && distance < b.distance {
-		b.best, b.bestScore, b.distance = id, points, distance
+	if b.count == 1 || score > b.bestScore || score == b.bestScore && distance < b.distance {
+		b.best, b.bestScore, b.distance = id, score, distance
 	}
 }
 
-// rankSetAt returns the set of a score within the range.
-func (b *nodeBucket) rankSetAt(points int32) *rankSet { return b.ranks[points-b.minScore] }
+// rankSetAt returns the ranks with a score, which must be in the bucket's range of scores.
+func (b *nodeBucket) rankSetAt(score int32) *rankSet { return b.ranks[score-b.minScore] }
 
-// growTo extends the range to a score and returns its set.
-func (b *nodeBucket) growTo(points int32) *rankSet {
+// growTo extends the range of scores to a score and returns the ranks with that score.
+func (b *nodeBucket) growTo(score int32) *rankSet {
 	if len(b.ranks) == 0 {
-		b.minScore = points
+		b.minScore = score
 	}
-	if missing := b.minScore - points; missing > 0 {
+	if missing := b.minScore - score; missing > 0 {
 		b.ranks = append(make([]*rankSet, missing, int(missing)+len(b.ranks)), b.ranks...)
-		b.minScore = points
+		b.minScore = score
 	}
-	for int(points-b.minScore) >= len(b.ranks) {
+	for int(score-b.minScore) >= len(b.ranks) {
 		b.ranks = append(b.ranks, nil)
 	}
-	s := b.ranks[points-b.minScore]
+	s := b.ranks[score-b.minScore]
 	if s == nil {
 		s = &rankSet{}
-		b.ranks[points-b.minScore] = s
+		b.ranks[score-b.minScore] = s
 	}
 	return s
 }
@@ -80,21 +80,21 @@ type scratch struct {
 	buckets          []nodeBucket
 	failures         []failureCount
 	volumeFilters    []framework.FilterPlugin // of the volume plugins
-	volumeAttempt    *framework.Evaluation    // evaluation of volumeFilters
+	volumeEvaluation *framework.Evaluation    // evaluation of volumeFilters
 	volumeRejections decision.Summary         // by volumeFilters
 	single           nodeBucket               // of decideFirstNodes
 	collected        []*nodeBucket
 	exceptions       []cluster.NodeID // evaluated individually with the cache of the base class
 	savedRefs        []bucketRef      // of the exceptions
 	startRank        int32            // -1: not computed yet
-	pod              *model.Pod       // being decided about
+	pod              *model.Pod       // pod of the current decision
 	avoidNodes       []cluster.NodeID // nodes with an Avoid Hold for the pod
 	podNodes         []cluster.NodeID // nodes evaluated for the pod alone, including avoidNodes
 	firstNodes       []cluster.NodeID // nodes tried before all others
 	marked           []cluster.NodeID // nodes marked in a scan
 	marks            []uint8          // by NodeID
 	domainsSeen      [][]uint64       // clock of the last use, by soft constraint and domain
-	tieStart         uint64           // of the pod
+	tieStart         uint64           // TieBreaker.Start of the pod
 	imageScores      []int64          // of the class's images
 	anyImage         bool             // some node has one of the images
 	topologyWeights  []float64        // weights by soft constraint

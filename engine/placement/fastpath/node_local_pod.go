@@ -18,14 +18,14 @@ type NodeLocalPod struct {
 // Failure is why a node is rejected; 0 if it is not.
 type Failure int32
 
-// NodeLocal compiles a pod. ok is false if the pod is not node-local.
+// NodeLocal returns the NodeLocalPod of a pod. ok is false if its verdict on a node depends on
+// other nodes, volumes or Holds, or if the fast path does not support the pod.
 func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	e.clock++
 	if !e.supports(pod) || framework.HasVolumes(pod.Spec) || e.state.HasAvoidHold(pod) {
 		return NodeLocalPod{}, false
 	}
 	ec := e.classOf(pod)
-	ec.lastUsed = e.clock
 	if ec.reference || ec.hasNames || len(ec.hard)+len(ec.affinity)+len(ec.antiAffinity) > 0 {
 		return NodeLocalPod{}, false
 	}
@@ -37,7 +37,7 @@ func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	return NodeLocalPod{e, ec}, true
 }
 
-// SameClass reports whether two pods are equal for every node.
+// SameClass reports whether two pods get the same verdict on every node.
 func (l NodeLocalPod) SameClass(o NodeLocalPod) bool { return l.class == o.class }
 
 // Excluded reports whether a node is rejected regardless of its pods.

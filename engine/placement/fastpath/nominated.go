@@ -57,7 +57,7 @@ func (ec *equivalenceClass) filterWithNominated(s *cluster.State, id cluster.Nod
 	return ec.insufficient(pods, &used, n.Model)
 }
 
-// insufficient is the fit filter for given usage.
+// insufficient returns the result of NodeResourcesFit for the given usage of a node.
 func (ec *equivalenceClass) insufficient(pods int64, used *model.Resources, n *model.Node) failure {
 	if !ec.score.filterFit {
 		return 0
@@ -158,7 +158,8 @@ func (e *Engine) collectFirstNodes(pod *model.Pod) {
 	sc.firstNodes = e.state.AppendReserved(sc.firstNodes, pod)
 }
 
-// decideFirstNodes selects the first of these nodes that fits, without evaluating others.
+// decideFirstNodes selects the first of scratch.firstNodes that fits, without evaluating
+// other nodes. It reports whether one of them fits.
 func (e *Engine) decideFirstNodes(ec *equivalenceClass, out *decision.Summary) bool {
 	for _, id := range e.scratch.firstNodes {
 		if e.filterForPod(ec, id) != 0 {

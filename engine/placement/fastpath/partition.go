@@ -77,7 +77,7 @@ func (p *partition) update(x *cluster.Index) bool {
 	return true
 }
 
-// put moves a node to its part.
+// put moves a node to its part, or out of all parts if the node does not exist.
 func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	part := int32(0)
 	if x.Rows[id].Exists {
@@ -126,7 +126,7 @@ func (p *partition) partOf(id cluster.NodeID) int32 {
 	return part
 }
 
-// static returns the static value of a node.
+// static returns the value of slotStatic of a node; 0 if the node is in no part.
 func (p *partition) static(id cluster.NodeID) int32 {
 	if place := p.places[id]; place.part != 0 {
 		return p.parts[place.part-1].key[slotStatic]

@@ -8,12 +8,12 @@ import (
 // rankSet is a set of node ranks that finds the next rank from any start. It is a sorted
 // list while it is small, and a bitmap when it is large and dense.
 type rankSet struct {
-	words []uint64
-	list  []int32
-	n     int32
+	words []uint64 // bitmap; nil while the set is a list
+	list  []int32  // sorted; nil while the set is a bitmap
+	n     int32    // number of ranks
 }
 
-// add adds a rank. Above limit entries the list becomes a bitmap of size bits.
+// add adds a rank. With more than limit ranks the list becomes a bitmap of size bits.
 func (s *rankSet) add(r int32, limit, size int) {
 	s.n++
 	if s.words != nil {
@@ -32,7 +32,7 @@ func (s *rankSet) add(r int32, limit, size int) {
 	s.list = nil
 }
 
-// del removes a rank. A bitmap becomes a list again at a quarter of the limit.
+// del removes a rank. With at most a quarter of limit ranks a bitmap becomes a list again.
 func (s *rankSet) del(r int32, limit int) {
 	s.n--
 	if s.words == nil {
@@ -69,7 +69,7 @@ func (s *rankSet) next(from int32) int32 {
 		w, from = 0, 0
 	}
 	word := s.words[w] >> (from & 63) << (from & 63)
-	for word == 0 { // finally the low bits of the first word
+	for word == 0 { // after a wrap-around, the word of from is read in full
 		if w++; w == len(s.words) {
 			w = 0
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// bucketReasons are the reasons of bucket verdicts.
+// bucketReasons are the plugin, code and reason of each bucketVerdict.
 var bucketReasons = [numBucketVerdicts]struct {
 	plugin decision.Plugin
 	code   decision.Code

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// prepare prepares a decision about a pod.
+// prepare stores the start of the tie-breaking order and the image scores of a pod in scratch.
 func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 	sc := &e.scratch
 	sc.tieStart, sc.startRank = placement.NewTieBreaker(e.seed, pod.TieKey()).Start(), -1
@@ -22,8 +22,8 @@ func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 }
 
 // scan filters all nodes and returns buckets with the number of nodes and the best node.
-// It fills scratch.failures. If possible, it scans the parts of a partition, and only
-// exceptions and nodes to evaluate for the pod alone individually.
+// It fills scratch.failures. If possible, it scans the parts of a partition. Then only
+// exceptions and nodes to evaluate for the pod alone are scanned individually.
 func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 	sc := &e.scratch
 	sc.index.clear()
@@ -119,7 +119,6 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 	return count, best
 }
 
-// scanNode scans a single node.
 func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc, x := &e.scratch, e.index
 	if isPodNode := sc.marks[id] == markPodNode; isPodNode || ec.static.Values[id] < 0 || !ec.passesQuickFit(&x.Rows[id]) {
@@ -137,7 +136,7 @@ func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc.buckets[sc.bucketOf(&key, ec.usedSlots)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
 }
 
-// bucketOf returns the bucket of a key, creating it if necessary.
+// bucketOf returns the index of the bucket of a key, creating it if necessary.
 func (sc *scratch) bucketOf(key *bucketKey, slots []uint8) int32 {
 	b := sc.index.find(sc.buckets, key, slots)
 	if b < 0 {
@@ -165,7 +164,6 @@ func (e *Engine) markPodNodes() {
 	sc.mark(0, markPodNode)
 }
 
-// markExceptions marks the exception nodes.
 func (e *Engine) markExceptions() {
 	sc := &e.scratch
 	from := len(sc.marked)
@@ -185,7 +183,6 @@ func (sc *scratch) mark(from int, mark uint8) {
 	sc.marked = unique
 }
 
-// unmark removes all marks.
 func (e *Engine) unmark() {
 	sc := &e.scratch
 	for _, id := range sc.marked {

@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// benchCluster returns 5,000 nodes of several sizes with one pod each, and another pod.
+// benchCluster returns an engine for 5,000 nodes of several sizes with one pod each, and a
+// pending pod.
 func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s := cluster.New()

@@ -18,9 +18,9 @@ type scoreCache struct {
 	index          bucketIndex
 	empty          int // number of buckets without nodes
 	failures       []failureCount
-	limit          int // of rank lists
+	limit          int // maximum length of a rank list
 	size           int // number of ranks
-	maxScore       int // points
+	maxScore       int
 	bytes          int
 	accountedBytes int // part of Engine.cacheBytes
 }
@@ -35,15 +35,16 @@ const (
 	maxBuckets           = 1 << 18
 )
 
-func newBucketRef(bucket, points int32) bucketRef {
-	return bucketRef(bucket+1)<<scoreBits | bucketRef(points)
+func newBucketRef(bucket, score int32) bucketRef {
+	return bucketRef(bucket+1)<<scoreBits | bucketRef(score)
 }
 
 func (ref bucketRef) bucket() int32 { return int32(ref>>scoreBits) - 1 }
 func (ref bucketRef) score() int32  { return int32(ref & (1<<scoreBits - 1)) }
 
-// cacheFor returns the updated cache of a class, or nil if a scan is cheaper: for the
-// first decision, or if too much has changed since the last one.
+// cacheFor returns the updated cache of a class. It returns nil if a scan is cheaper, that is,
+// for the first decision or if too much has changed since the last one, and if a cache is not
+// possible or would not fit into memory.
 func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	end := x.LogEnd()
@@ -83,7 +84,6 @@ func (e *Engine) worthCaching(gap uint64) bool {
 	return e.clock-e.leastRecentlyUsed(nil).class.lastUsed > 2*gap
 }
 
-// buildCache builds the cache of a class.
 func (e *Engine) buildCache(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	ranks, byRank, ringVersion := x.Ranks()
@@ -116,7 +116,7 @@ func (c *scoreCache) update(x *cluster.Index, ranks []int32) {
 	c.logPos = x.LogEnd()
 }
 
-// place evaluates a node and moves it.
+// place evaluates a node and moves it to its bucket or failure.
 func (c *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	ec, old := c.class, c.refs[id]
 	r := &x.Rows[id]
@@ -138,7 +138,6 @@ func (c *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	c.addToBucket(x, id, ranks[id])
 }
 
-// addFailed moves a node to a failure.
 func (c *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 	old := c.refs[id]
 	if failed := refFailed | bucketRef(c.failureIndex(f)); failed != old {
@@ -148,15 +147,14 @@ func (c *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 	}
 }
 
-// addToBucket moves a node to its bucket.
 func (c *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32) {
 	ec, old := c.class, c.refs[id]
 	var key bucketKey
 	ec.readKey(id, &key)
-	points := ec.nodeScore(x, id)
+	score := ec.nodeScore(x, id)
 	b := int32(-1)
 	if old != 0 && old&refFailed == 0 && key.equal(&c.buckets[old.bucket()].key, ec.usedSlots) {
-		if points == old.score() {
+		if score == old.score() {
 			return
 		}
 		b = old.bucket()
@@ -165,10 +163,9 @@ func (c *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32
 	if b < 0 {
 		b = c.bucketOf(&key)
 	}
-	c.refs[id] = c.add(b, points, rank)
+	c.refs[id] = c.add(b, score, rank)
 }
 
-// failureIndex returns the index of a failure.
 func (c *scoreCache) failureIndex(f failure) int {
 	for i := range c.failures {
 		if c.failures[i].failure == f {
@@ -179,7 +176,6 @@ func (c *scoreCache) failureIndex(f failure) int {
 	return len(c.failures) - 1
 }
 
-// remove removes a node from its position.
 func (c *scoreCache) remove(ref bucketRef, rank int32) {
 	if ref&refFailed != 0 {
 		c.failures[ref&^refFailed].nodes--
@@ -201,23 +197,22 @@ func (c *scoreCache) remove(ref bucketRef, rank int32) {
 	}
 }
 
-// add adds a node to a bucket.
-func (c *scoreCache) add(bucket, points, rank int32) bucketRef {
+func (c *scoreCache) add(bucket, score, rank int32) bucketRef {
 	b := &c.buckets[bucket]
-	set := b.growTo(points)
+	set := b.growTo(score)
 	c.bytes -= set.bytes()
 	set.add(rank, c.limit, c.size)
 	c.bytes += set.bytes()
 	if set.n == 1 {
-		b.scoreMask[points>>6] |= 1 << (points & 63)
+		b.scoreMask[score>>6] |= 1 << (score & 63)
 	}
 	if b.count++; b.count == 1 {
 		c.empty--
 	}
-	return newBucketRef(bucket, points)
+	return newBucketRef(bucket, score)
 }
 
-// bucketOf returns the bucket of a key, creating it if necessary.
+// bucketOf returns the index of the bucket of a key, creating it if necessary.
 func (c *scoreCache) bucketOf(key *bucketKey) int32 {
 	b := c.index.find(c.buckets, key, c.class.usedSlots)
 	if b >= 0 {
@@ -231,7 +226,6 @@ func (c *scoreCache) bucketOf(key *bucketKey) int32 {
 	return b
 }
 
-// highestScore returns the highest score of a node in the bucket.
 func (b *nodeBucket) highestScore() int32 {
 	if b.scoreMask == nil {
 		return b.bestScore
@@ -244,7 +238,6 @@ func (b *nodeBucket) highestScore() int32 {
 	return 0
 }
 
-// dropCache drops the cache of a class.
 func (e *Engine) dropCache(ec *equivalenceClass) {
 	c := ec.cache
 	if c == nil {
@@ -257,7 +250,7 @@ func (e *Engine) dropCache(ec *equivalenceClass) {
 	}
 }
 
-// evictCaches updates the cache memory and drops the least recently used caches above the
+// evictCaches accounts for the size of c and drops the least recently used other caches above the
 // limit.
 func (e *Engine) evictCaches(c *scoreCache) {
 	e.cacheBytes += c.bytes - c.accountedBytes

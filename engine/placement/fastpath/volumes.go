@@ -29,7 +29,7 @@ func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: plugin, Filter: state.Filter})
 		}
 	}
-	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = ev, 0
+	e.scratch.volumeEvaluation, e.scratch.volumeRejections.Resolvable = ev, 0
 	return true
 }
 
@@ -57,7 +57,7 @@ func (e *Engine) filterVolumes(id cluster.NodeID) bool {
 // about attempts that fail, because the error depends on the order of nodes.
 func (e *Engine) decideWithVolumes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	buckets := e.scan(ec)
-	if e.scratch.volumeAttempt.Err != "" {
+	if e.scratch.volumeEvaluation.Err != "" {
 		e.decideByReference(pod, out)
 		return
 	}

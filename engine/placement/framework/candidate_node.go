@@ -53,7 +53,7 @@ func (c *CandidateNode) With(added, removed []*model.Pod) *CandidateNode {
 	return &out
 }
 
-// SumResources returns the sum of two amounts.
+// SumResources returns the sum of a and b.
 func SumResources(a, b *model.Resources) model.Resources {
 	sum := model.Resources{MilliCPU: a.MilliCPU + b.MilliCPU, Memory: a.Memory + b.Memory, Ephemeral: a.Ephemeral + b.Ephemeral}
 	sum.Scalars = slices.Clone(a.Scalars)

@@ -46,7 +46,7 @@ type WeightedPlugin struct {
 // Strategy is the scoring strategy of NodeResourcesFit.
 type Strategy uint8
 
-// The strategies.
+// Scoring strategies of NodeResourcesFit.
 const (
 	LeastAllocated Strategy = iota
 	MostAllocated
@@ -59,7 +59,7 @@ type ResourceWeight struct {
 	Weight int64
 }
 
-// ShapePoint is a point of the scoring function of RequestedToCapacityRatio.
+// ShapePoint is a point of the scoring function of RequestedToCapacityRatio or VolumeBinding.
 type ShapePoint struct {
 	Utilization int64 // percent, 0 to 100
 	Score       int64 // 0 to 10

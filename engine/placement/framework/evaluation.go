@@ -17,11 +17,11 @@ type Evaluation struct {
 	Pod     *model.Pod
 	Nodes   []CandidateNode // sorted by name
 
-	selectorComputed bool // selector is computed
+	selectorComputed bool // whether selector has been computed
 	selector         *model.Selector
 
 	Filters []FilterPlugin // in the order of the profile; without plugins that have nothing to filter
-	// Err is set by a filter that cannot evaluate a node. The attempt fails then.
+	// Err is the error of a filter that could not evaluate a node. It fails the attempt.
 	Err string
 }
 

@@ -11,9 +11,8 @@ import (
 
 // Profile is a valid Config. It is immutable and may be shared.
 type Profile struct {
-	cfg Config
-	// spread are the default constraints in use.
-	spread []model.SpreadConstraint
+	cfg                Config
+	defaultConstraints []model.SpreadConstraint // of PodTopologySpread
 }
 
 // NewProfile validates a configuration and reports all errors.
@@ -27,9 +26,9 @@ func NewProfile(c Config) (*Profile, error) {
 	if err := errors.Join(validatePlugins(&c), validateFitArgs(&c.Fit), validateArgs(&c)); err != nil {
 		return nil, fmt.Errorf("profile %q: %w", c.Name, err)
 	}
-	p := &Profile{cfg: c, spread: c.Spread.DefaultConstraints}
+	p := &Profile{cfg: c, defaultConstraints: c.Spread.DefaultConstraints}
 	if c.Spread.SystemDefaulting {
-		p.spread = []model.SpreadConstraint{
+		p.defaultConstraints = []model.SpreadConstraint{
 			{TopologyKey: HostnameKey, MaxSkew: 3, MinDomains: 1},
 			{TopologyKey: ZoneKey, MaxSkew: 5, MinDomains: 1},
 		}
@@ -43,14 +42,14 @@ func (p *Profile) Name() string { return p.cfg.Name }
 // Config returns the configuration, which must not be changed.
 func (p *Profile) Config() *Config { return &p.cfg }
 
-// DefaultConstraints returns the constraints of pods that have none. The slice must not be
+// DefaultConstraints returns the spread constraints of pods that have none. The slice must not be
 // changed.
-func (p *Profile) DefaultConstraints() []model.SpreadConstraint { return p.spread }
+func (p *Profile) DefaultConstraints() []model.SpreadConstraint { return p.defaultConstraints }
 
 // SpreadsByOwner reports whether default topology spreading applies to pods of the
 // specification, so that their owner matters.
 func (p *Profile) SpreadsByOwner(s *model.PodSpec) bool {
-	return len(s.Spread) == 0 && len(p.spread) > 0
+	return len(s.Spread) == 0 && len(p.defaultConstraints) > 0
 }
 
 func defaultWeight(w int64) int64 {
@@ -127,19 +126,20 @@ func validateFitArgs(f *FitArgs) error {
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
 		addError("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
 	}
-	validateShape(f.Shape, addError)
+	validateShape("scoringStrategy.requestedToCapacityRatio.shape", f.Shape, addError)
 	return errors.Join(errs...)
 }
 
-func validateShape(shape []ShapePoint, addError func(format string, args ...any)) {
+// validateShape validates the points of the shape in a field.
+func validateShape(field string, shape []ShapePoint, addError func(format string, args ...any)) {
 	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
-			addError("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
+			addError("%s[%d].utilization is %d, must be 0 to 100", field, i, pt.Utilization)
 		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
-			addError("shape[%d].utilization is %d, must be above %d, the value of the previous point", i, pt.Utilization, shape[i-1].Utilization)
+			addError("%s[%d].utilization is %d, must be above %d, the value of the previous point", field, i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
-			addError("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
+			addError("%s[%d].score is %d, must be 0 to 10", field, i, pt.Score)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func validateArgs(c *Config) error {
 			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: needs a topologyKey and a maxSkew of at least 1, and must not have a labelSelector", i))
 		}
 	}
-	validateShape(c.StorageCapacityShape, func(format string, args ...any) {
+	validateShape("shape", c.StorageCapacityShape, func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("VolumeBinding: "+format, args...))
 	})
 	if c.VolumeBindTimeout < 0 {

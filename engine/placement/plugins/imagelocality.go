@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Thresholds of ImageLocality: smaller images do not score; the maximum scales with the
-// number of containers.
+// Thresholds of ImageLocality in bytes. A sum of image sizes below the minimum scores 0; the
+// maximum is multiplied by the number of containers.
 const (
 	MinImageThreshold          = 23 << 20
 	MaxContainerImageThreshold = 1000 << 20

@@ -14,7 +14,7 @@ type topologyPair struct{ key, value string }
 // podTally is the number of counted pods in a domain, and the first of them.
 type podTally struct {
 	count    int
-	firstPod string
+	firstPod string // namespace/name
 }
 
 // affinityCounts are the pod counts by domain for required terms.
@@ -22,7 +22,7 @@ type affinityCounts struct {
 	existingAntiAffinity map[topologyPair]podTally // existing pods with anti-affinity to the pod
 	affinity             map[topologyPair]podTally // pods that match all affinity terms of the pod
 	antiAffinity         map[topologyPair]podTally // pods that match an anti-affinity term of the pod
-	affinityTotal        int                       // sum of affinity
+	affinityTotal        int                       // sum of the counts in affinity
 }
 
 // interPodFilter filters by the required terms with the counts over all nodes.
@@ -34,7 +34,7 @@ type interPodFilter struct {
 // termMatcher matches affinity terms between the incoming pod and existing pods.
 type termMatcher struct {
 	ev *framework.Evaluation
-	// namespaceLabels are the labels of the pod's namespace; none if it is unknown.
+	// namespaceLabels are the labels of the pod's namespace; nil if the namespace is unknown.
 	namespaceLabels model.Labels
 }
 
@@ -98,7 +98,7 @@ func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: x.filter}
 }
 
-// count adds a pod on a node to the counts of the required terms, or subtracts it.
+// count adds a pod on a node to the counts of the required terms (sign 1) or subtracts it (sign -1).
 func (x *interPodFilter) count(counts *affinityCounts, n *model.Node, p *model.Pod, sign int) {
 	for i := range p.Spec.AntiAffinity {
 		if t := &p.Spec.AntiAffinity[i]; x.MatchesIncoming(t) {

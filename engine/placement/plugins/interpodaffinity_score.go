@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// interPodScorer is the sum of weights by domain.
+// interPodScorer sums the weights of affinity terms by domain.
 type interPodScorer struct {
 	*termMatcher
 	keys    []string // topology keys in order of first use
@@ -87,8 +87,8 @@ func (s *interPodScorer) score(candidate *framework.CandidateNode) int64 {
 	return sum
 }
 
-// normalizeMinMax maps the minimum to 0 and the maximum to 100, rounding down; equal
-// scores to 0.
+// normalizeMinMax maps the minimum to 0 and the maximum to 100, rounding down. If all scores
+// are equal, they become 0.
 func normalizeMinMax(points []int64) {
 	lowest, highest := slices.Min(points), slices.Max(points)
 	for i, v := range points {

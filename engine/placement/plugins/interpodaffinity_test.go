@@ -40,7 +40,7 @@ func TestInterPodAffinity(t *testing.T) {
 		"anti-affinity excludes the domain":                    {build.Pod("x", build.OnNode("a"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
 		"nodes without the key are not excluded":               {build.Pod("x", build.OnNode("c"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), ""},
 		"anti-affinity of existing pods counts as well":        {build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
-		"self-affinity of a pod that does not match itself":    {build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "db"))), build.App("web"), ""},
+		"anti-affinity of existing pods to other pods":         {build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "db"))), build.App("web"), ""},
 		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db", withoutSelector)), ""},
 		"affinity is checked before anti-affinity": {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) {
 			withAffinity(build.PodAffinityTerm("zone", "z"))(p)
@@ -71,16 +71,16 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		option   build.PodOption
 		want     string
 	}{
-		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), ""},
-		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", byName("red"))), "a" + antiAffinity},
-		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), "a" + antiAffinity},
-		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
-		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(&model.Selector{}))), "a" + antiAffinity},
-		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
-		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
-		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
-		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", bySelector(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
-		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", byName("red")))), build.App("web"), ""},
+		"another namespace does not count":                                {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), ""},
+		"namespace by name":                                               {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", byName("red"))), "a" + antiAffinity},
+		"namespace by labels":                                             {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), "a" + antiAffinity},
+		"namespace without the labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
+		"an empty selector selects all namespaces, known or not":          {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(&model.Selector{}))), "a" + antiAffinity},
+		"a selector that matches empty labels selects unknown namespaces": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
+		"a selector that matches empty labels selects all namespaces":     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
+		"unknown namespace":                                               {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
+		"namespace by labels, in a term of an existing pod":               {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", bySelector(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
+		"another namespace by name, in a term of an existing pod":         {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", byName("red")))), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
@@ -123,17 +123,17 @@ func TestInterPodScore(t *testing.T) {
 		config   func(*framework.Config)
 		want     string
 	}{
-		"preferred affinity raises the score":         {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=0 c=0"},
-		"each pod counts":                             {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=100 c=0"},
-		"preferred anti-affinity lowers the score":    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=0 b=200 c=200"},
-		"other pods' preferred affinity":              {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
-		"other pods' preferred anti-affinity":         {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
-		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
-		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
-		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(0), ""},
-		"no terms":                                    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
-		"preferences of existing pods can be ignored": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), ignore, ""},
-		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, prefers(1, build.PodAffinityTerm("zone", "none")), ignore, "a=200 b=0 c=0"},
+		"preferred affinity raises the score":            {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                                {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"preferred anti-affinity lowers the score":       {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"other pods' preferred affinity":                 {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
+		"other pods' preferred anti-affinity":            {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
+		"other pods' required affinity":                  {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"required affinity with HardPodAffinityWeight 4": {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"required affinity with HardPodAffinityWeight 0": {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(0), ""},
+		"no terms": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
+		"preferences of existing pods can be ignored":                       {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), ignore, ""},
+		"preferences of existing pods count if the pod has preferred terms": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, prefers(1, build.PodAffinityTerm("zone", "none")), ignore, "a=200 b=0 c=0"},
 		"sums that cancel out are still scored": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) {
 			prefers(2, build.PodAffinityTerm("zone", "db"))(p)
 			avoids(2, build.PodAffinityTerm("zone", "db"))(p)

@@ -9,9 +9,10 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeResourcesFit rejects nodes with too few free resources and reports all of them, in
-// the order pods, cpu, memory, ephemeral-storage, scalars. If a request exceeds what the
-// node can allocate, removing pods does not help.
+// nodeResourcesFit rejects nodes with insufficient resources. The verdict has a reason for
+// each insufficient resource, in the order pods, cpu, memory, ephemeral-storage, scalars.
+// If a request exceeds the allocatable amount, removing pods does not help: the code is
+// UnschedulableAndUnresolvable.
 func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
 	requests := &ev.Pod.Spec.Requests
 	scalars := FilteredScalars(ev)
@@ -46,8 +47,8 @@ func AddInsufficient(v *decision.Verdict, name string, requested, used, allocata
 	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: requested, Used: used, Have: allocatable})
 }
 
-// FilteredScalars returns the scalar requests that the profile does not ignore, sorted by
-// name.
+// FilteredScalars returns the nonzero scalar requests that the profile does not ignore,
+// sorted by name.
 func FilteredScalars(ev *framework.Evaluation) []model.Scalar {
 	args := &ev.Profile.Config().Fit
 	var out []model.Scalar

@@ -102,7 +102,7 @@ func requestedToCapacityRatio(loads []resourceLoad, shape []framework.ShapePoint
 	return int64(math.Round(float64(sum) / float64(weights)))
 }
 
-// interpolate returns the score, 0 to 100, of the profile's shape at a utilization.
+// interpolate returns the score, 0 to 100, of the profile's shape at a utilization in percent.
 func interpolate(shape []framework.ShapePoint, utilization int64) int64 {
 	const scale = 10 // shape scores are 0 to 10
 	for i, pt := range shape {

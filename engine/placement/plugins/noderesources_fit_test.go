@@ -131,5 +131,6 @@ func TestBalancedAllocationScoresImprovement(t *testing.T) {
 		c.Balanced = []framework.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}, {Name: "example.com/gpu", Weight: 1}}
 	}
 	r := decide(t, build.NewState(build.Node("a", gpus(4))), build.Pod("p", build.Requests(4000, 8*gib), scalar("example.com/gpu", 1)), three)
-	build.Expect(t, "three resources: standard deviation", build.Points(r, decision.NodeResourcesBalancedAllocation), "a=57") // 1, 1, 1/4 deviate by 0.3535
+	// 1, 1 and 1/4 deviate by 0.3535.
+	build.Expect(t, "three resources: standard deviation", build.Points(r, decision.NodeResourcesBalancedAllocation), "a=57")
 }

@@ -41,7 +41,7 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 
 func hasLimit(d model.CSINodeDriver) bool { return d.Limit >= 0 }
 
-// unresolvedClaimError returns why a claim of the pod cannot be resolved.
+// unresolvedClaimError returns why a claim of the pod cannot be resolved; empty if it can.
 func unresolvedClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 	claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 	switch {
@@ -83,7 +83,7 @@ func attachedByPods(ev *framework.Evaluation, candidate *framework.CandidateNode
 	return out
 }
 
-// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume of
+// withAttachments adds the volumes of the node's VolumeAttachments. As in kube-scheduler, a volume of
 // the pod that is attached, but used by no other pod on the node, counts twice.
 func withAttachments(ev *framework.Evaluation, used []attachment, node string) []attachment {
 	for _, va := range ev.State.VolumeAttachments(node) {
@@ -139,7 +139,8 @@ func attachmentsOf(ev *framework.Evaluation, out []attachment, p *model.Pod, csi
 }
 
 // attachmentOf returns the volume of a claim. A volume not yet provisioned counts for the
-// driver of the storage class with a unique handle.
+// driver of the storage class with a unique handle. The result is zero if the volume does
+// not count against a limit.
 func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, csi *model.CSINode) attachment {
 	if claim.VolumeName != "" {
 		if v, ok := ev.State.PV(claim.VolumeName); ok {

@@ -113,7 +113,7 @@ func HasAllKeys(cs []Constraint, n *model.Node) bool {
 
 // domainCounts are the pod counts of one constraint by topology value.
 type domainCounts struct {
-	index  map[string]int // of counts, by value
+	index  map[string]int // index in counts, by topology value
 	counts []int64
 }
 

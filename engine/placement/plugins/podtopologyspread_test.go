@@ -148,15 +148,15 @@ func TestDefaultConstraints(t *testing.T) {
 	}
 }
 
-func TestListedDefaultsCanBeHard(t *testing.T) {
-	listed := func(c *framework.Config) {
+func TestHardDefaultConstraints(t *testing.T) {
+	hardDefaults := func(c *framework.Config) {
 		c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
 	}
 	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c"), build.Pod("x", build.OnNode("a"), build.App("web")),
 		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")})
-	r := decide(t, s, build.Pod("p", build.App("web")), listed)
+	r := decide(t, s, build.Pod("p", build.App("web")), hardDefaults)
 	build.Expect(t, "verdicts", build.Verdicts(r), "a"+skewed+"; c PodTopologySpread (UAU): node(s) didn't match pod topology spread constraints (missing required label)")
-	build.Expect(t, "the pod's constraints replace the defaults", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones(soft))), listed)), "")
+	build.Expect(t, "the pod's constraints replace the defaults", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones(soft))), hardDefaults)), "")
 }
 
 func TestMalformedSpreadSelectorFailsAttempt(t *testing.T) {

@@ -15,9 +15,9 @@ func TestEveryDefaultPluginRegistersEvents(t *testing.T) {
 		}
 	}
 	if got := plugins.EventsToRegister(0); got != decision.AnyEvent {
-		t.Errorf("no plugin registers %b, want all events", got)
+		t.Errorf("EventsToRegister of no plugin: %b, want all events, %b", got, decision.AnyEvent)
 	}
 	if got, want := plugins.EventsToRegister(decision.PluginSet(0).With(decision.NodeName).With(decision.NodePorts)), decision.NodeAdded|decision.PodRemoved; got != want {
-		t.Errorf("two plugins register %b, want %b", got, want)
+		t.Errorf("EventsToRegister of NodeName and NodePorts: %b, want %b", got, want)
 	}
 }

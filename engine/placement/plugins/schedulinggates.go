@@ -22,7 +22,7 @@ func PreEnqueue(p *framework.Profile, s *cluster.State, pod *model.Pod) *decisio
 	return nil
 }
 
-// gateReason returns the reason for which a plugin gates a pod; empty if it does not.
+// gateReason returns why a plugin gates a pod; empty if it does not.
 func gateReason(plugin decision.Plugin, s *cluster.State, pod *model.Pod) string {
 	switch {
 	case plugin == decision.SchedulingGates && len(pod.Spec.Gates) > 0:
@@ -35,8 +35,8 @@ func gateReason(plugin decision.Plugin, s *cluster.State, pod *model.Pod) string
 	return ""
 }
 
-// resourceClaimReason returns the reason for which DynamicResources gates a pod: a claim
-// that cannot be used, in kube-scheduler's words, or else that devices are not allocated.
+// resourceClaimReason returns why DynamicResources gates a pod: kube-scheduler's message
+// about a claim that cannot be used, or else that Berth does not allocate devices.
 func resourceClaimReason(s *cluster.State, pod *model.Pod) string {
 	for i := range pod.Spec.ResourceClaims {
 		c := &pod.Spec.ResourceClaims[i]

@@ -5,7 +5,6 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/internal/testkit/build"
 )
@@ -29,17 +28,13 @@ func TestPodsWithResourceClaimsAreGated(t *testing.T) {
 		{"created for the pod", []model.PodResourceClaim{{Claim: "a", Template: "t"}}, []model.ResourceClaim{{Name: "a", Owner: model.Owner{UID: "p"}}}, notAllocated},
 		{"neither claim nor template", []model.PodResourceClaim{{Name: "c"}}, nil, `pod "default/p", spec.resourceClaim "c": none of the supported fields are set`},
 	}
-	profile, err := framework.NewProfile(framework.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tc := range tests {
 		s := build.NewState(build.Node("n"))
 		for i := range tc.claimObjects {
 			tc.claimObjects[i].Namespace = "default"
 			s.UpsertResourceClaim(&tc.claimObjects[i])
 		}
-		v := plugins.PreEnqueue(profile, s, build.Pod("p", build.Spec(func(s *model.PodSpec) { s.ResourceClaims = tc.claims })))
+		v := plugins.PreEnqueue(profile(t), s, build.Pod("p", build.Spec(func(s *model.PodSpec) { s.ResourceClaims = tc.claims })))
 		if v == nil || v.Plugin != decision.DynamicResources || v.Code != decision.UnschedulableAndUnresolvable || v.Reasons[0].String() != tc.want {
 			t.Errorf("%s: got %+v, want %s", tc.name, v, tc.want)
 		}

@@ -29,8 +29,8 @@ func TestNodeUnschedulable(t *testing.T) {
 
 func TestNodeName(t *testing.T) {
 	s := build.NewState(build.Node("a"), build.Node("b"))
-	build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.OnNode("b")))), "a NodeName (UAU): node(s) didn't match the requested node name")
-	build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.OnNode("c")))),
+	build.Expect(t, "existing node", build.Verdicts(decide(t, s, build.Pod("p", build.OnNode("b")))), "a NodeName (UAU): node(s) didn't match the requested node name")
+	build.Expect(t, "missing node", build.Verdicts(decide(t, s, build.Pod("p", build.OnNode("c")))),
 		"a NodeName (UAU): node(s) didn't match the requested node name; b NodeName (UAU): node(s) didn't match the requested node name")
 }
 

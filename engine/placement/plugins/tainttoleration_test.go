@@ -21,17 +21,17 @@ func TestTaintToleration(t *testing.T) {
 		tol  model.Toleration
 		want string
 	}{
-		"a NoSchedule taint rejects":            {node: gpu, want: rejected},
-		"a NoExecute taint rejects":             {node: build.Tainted("gpu", "a10", model.NoExecute), want: rejected},
-		"a PreferNoSchedule taint does not":     {node: build.Tainted("gpu", "a10", model.PreferNoSchedule)},
-		"an equal value tolerates":              {node: gpu, tol: model.Toleration{Key: "gpu", Value: "a10"}},
-		"another value does not":                {node: gpu, tol: model.Toleration{Key: "gpu", Value: "t4"}, want: rejected},
-		"Exists tolerates every value":          {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolExists}},
-		"Exists without key tolerates all":      {node: gpu, tol: model.Toleration{Op: model.TolExists}},
-		"another effect does not tolerate":      {node: gpu, tol: model.Toleration{Op: model.TolExists, Effect: model.NoExecute}, want: rejected},
-		"an unknown operator tolerates nothing": {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolInvalid, Value: "a10"}, want: rejected},
-		"Gt is disabled":                        {node: build.Tainted("sla", "9", model.NoSchedule), tol: model.Toleration{Key: "sla", Op: model.TolGt, Value: "5"}, want: rejected},
-		"Equal compares text":                   {node: build.Tainted("sla", "09", model.NoSchedule), tol: model.Toleration{Key: "sla", Value: "9"}, want: rejected},
+		"a NoSchedule taint rejects":               {node: gpu, want: rejected},
+		"a NoExecute taint rejects":                {node: build.Tainted("gpu", "a10", model.NoExecute), want: rejected},
+		"a PreferNoSchedule taint does not reject": {node: build.Tainted("gpu", "a10", model.PreferNoSchedule)},
+		"an equal value tolerates":                 {node: gpu, tol: model.Toleration{Key: "gpu", Value: "a10"}},
+		"another value does not tolerate":          {node: gpu, tol: model.Toleration{Key: "gpu", Value: "t4"}, want: rejected},
+		"Exists tolerates every value":             {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolExists}},
+		"Exists without key tolerates all":         {node: gpu, tol: model.Toleration{Op: model.TolExists}},
+		"another effect does not tolerate":         {node: gpu, tol: model.Toleration{Op: model.TolExists, Effect: model.NoExecute}, want: rejected},
+		"an unknown operator tolerates nothing":    {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolInvalid, Value: "a10"}, want: rejected},
+		"Gt is disabled":                           {node: build.Tainted("sla", "9", model.NoSchedule), tol: model.Toleration{Key: "sla", Op: model.TolGt, Value: "5"}, want: rejected},
+		"Equal compares text":                      {node: build.Tainted("sla", "09", model.NoSchedule), tol: model.Toleration{Key: "sla", Value: "9"}, want: rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(build.Node("a", tc.node)), build.Pod("p", tolerating(tc.tol)))), tc.want)

@@ -20,7 +20,8 @@ type podVolumes struct {
 	provisioning []*model.PersistentVolumeClaim // being provisioned for an already selected node
 }
 
-// classifyClaims returns the pod's claims by state. rejection is why no node fits.
+// classifyClaims returns the pod's claims by state. If a claim makes all nodes infeasible,
+// rejection is the reason.
 func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, rejection string, err error) {
 	pv = &podVolumes{}
 	immediate := false
@@ -100,8 +101,8 @@ func notOwnerMessage(claim *model.PersistentVolumeClaim, pod *model.Pod) string 
 	return fmt.Sprintf("PVC %s/%s was not created for pod %s (pod is not owner)", claim.Namespace, claim.Name, pod.Key())
 }
 
-// filterVolumeBinding checks all claims on a node. Bound and unbound claims give one
-// reason each.
+// filterVolumeBinding checks all claims on a node. Bound and unbound claims give at
+// most one reason each.
 func filterVolumeBinding(ev *framework.Evaluation, pv *podVolumes, n *model.Node) decision.Verdict {
 	var reasons []decision.Reason
 	if reason := unreachableVolume(ev, pv.bound, n); reason.Kind != decision.NoReason {
@@ -118,7 +119,8 @@ func filterVolumeBinding(ev *framework.Evaluation, pv *podVolumes, n *model.Node
 	return decision.Verdict{Code: decision.UnschedulableAndUnresolvable, Reasons: reasons}
 }
 
-// unreachableVolume returns a reason if a node cannot use a bound volume.
+// unreachableVolume returns why a node cannot use one of the bound volumes; zero if it can
+// use all of them.
 func unreachableVolume(ev *framework.Evaluation, bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
 	for _, claim := range bound {
 		v, ok := ev.State.PV(claim.VolumeName)

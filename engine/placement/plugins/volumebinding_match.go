@@ -33,7 +33,8 @@ func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n 
 	return best
 }
 
-// volumeSatisfies reports whether a volume is suitable for a claim.
+// volumeSatisfies reports whether a volume has the size, mode and class that a claim
+// requires, and is not planned for another claim.
 func volumeSatisfies(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, planned []model.ClaimVolume) bool {
 	return !v.Deleting && v.Capacity >= claim.Request && v.Block == claim.Block &&
 		v.AttributesClass == claim.AttributesClass && !slices.ContainsFunc(planned, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })

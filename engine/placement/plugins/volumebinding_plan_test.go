@@ -14,14 +14,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// formatPlan returns the plan of a pod as text.
 func formatPlan(t *testing.T, s *cluster.State, pod *model.Pod, node string) string {
 	t.Helper()
-	p, err := framework.NewProfile(framework.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := plugins.PlanVolumes(p, s, pod, node)
+	plan, err := plugins.PlanVolumes(profile(t), s, pod, node)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -38,7 +33,7 @@ func formatPlan(t *testing.T, s *cluster.State, pod *model.Pod, node string) str
 	return out
 }
 
-func TestVolumePlanEqualsFilter(t *testing.T) {
+func TestPlanVolumes(t *testing.T) {
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), localClass, provisionedClass, claim("c", "local", 10), claim("d", "local", 5), claim("m", "csi", 1),
 		local("a", "n1", 10), local("b", "n1", 20), local("z", "n1", 6), boundTo("bound", "v"), &model.PersistentVolume{Name: "v"})
 	selected := claim("k", "csi", 1)
@@ -62,7 +57,7 @@ func TestVolumePlanEqualsFilter(t *testing.T) {
 
 func TestAssumedVolumesAreNotFree(t *testing.T) {
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), localClass, provisionedClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "csi", 1), local("a", "n1", 10))
-	p, _ := framework.NewProfile(framework.DefaultConfig())
+	p := profile(t)
 	first := build.Pod("p", uses("c", "m"))
 	plan, err := plugins.PlanVolumes(p, s, first, "n1")
 	if err != nil {
@@ -97,9 +92,9 @@ func TestSelectedNodesHavePlans(t *testing.T) {
 			s.UpsertNode(g.Node(i))
 		}
 		for range 6 {
-			g.Storage(s)
+			g.AddStorage(s)
 		}
-		p, _ := framework.NewProfile(framework.DefaultConfig())
+		p := profile(t)
 		for i := range 20 {
 			pod := &model.Pod{Namespace: "x", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 			pod.Spec.Claims = []model.PodClaim{{Claim: g.Pick("data", "logs", "made", "bound")}, {Claim: g.Pick("data", "made")}}[:1+g.IntN(2)]
@@ -145,13 +140,10 @@ func checkPlannedOnce(t *testing.T, s *cluster.State) {
 }
 
 func TestVolumeBindingScoresByShape(t *testing.T) {
-	cfg := framework.DefaultConfig()
-	cfg.StorageCapacityShape = []framework.ShapePoint{{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10}}
-	cfg.Score = []framework.WeightedPlugin{{Plugin: decision.VolumeBinding, Weight: 2}}
-	p, err := framework.NewProfile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := profile(t, func(c *framework.Config) {
+		c.StorageCapacityShape = []framework.ShapePoint{{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10}}
+		c.Score = []framework.WeightedPlugin{{Plugin: decision.VolumeBinding, Weight: 2}}
+	})
 	bytes := func(n int64) *int64 { return &n }
 	s := withObjects(build.NewState(build.Node("n1", build.Zone("z1")), build.Node("n2", build.Zone("z2"))), localClass, provisionedClass, claim("c", "local", 10), claim("m", "csi", 30),
 		&model.CSIDriver{Name: "csi.example.com", StorageCapacity: true},

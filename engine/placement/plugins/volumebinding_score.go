@@ -68,7 +68,7 @@ func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node
 	return out
 }
 
-// storageScore returns the mean over the classes, rounded.
+// storageScore returns the mean of the scores of the classes, rounded.
 func storageScore(usages []classUsage, shape []framework.ShapePoint) int64 {
 	if len(usages) == 0 {
 		return 0

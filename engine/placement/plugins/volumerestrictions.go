@@ -74,7 +74,7 @@ func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 }
 
 // claimUser returns a pod on any node that uses a claim of the pod's namespace; nil if
-// there is none.
+// there is none. It includes the pods added to the candidate and excludes the removed ones.
 func claimUser(ev *framework.Evaluation, claim string, candidate *framework.CandidateNode) *model.Pod {
 	for _, p := range ev.State.ClaimUsers(ev.Pod.Namespace, claim) {
 		removed := slices.ContainsFunc(candidate.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
@@ -111,7 +111,6 @@ func notFoundMessage(name string) string {
 	return fmt.Sprintf("persistentvolumeclaim %q not found", name)
 }
 
-// rejectAllNodes returns a state that rejects all nodes.
 func rejectAllNodes(text string) framework.PreFilterState {
 	v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 	return framework.PreFilterState{Verdict: &v}

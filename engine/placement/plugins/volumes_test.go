@@ -47,7 +47,6 @@ func claim(name, class string, size int64) *model.PersistentVolumeClaim {
 	return &model.PersistentVolumeClaim{Namespace: "default", Name: name, UID: name, Class: &class, Request: size, AccessModes: model.ReadWriteOnce}
 }
 
-// boundTo returns a claim that is bound to a volume.
 func boundTo(name, volume string) *model.PersistentVolumeClaim {
 	c := claim(name, "", 1)
 	c.VolumeName, c.Bound = volume, true

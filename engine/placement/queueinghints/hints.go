@@ -43,7 +43,6 @@ type hintKey struct {
 const preemptible = decision.PluginSet(1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
 	1<<decision.NodeVolumeLimits | 1<<decision.PodTopologySpread | 1<<decision.InterPodAffinity)
 
-// volumePluginSet are the volume plugins.
 const volumePluginSet = decision.PluginSet(1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits |
 	1<<decision.VolumeBinding | 1<<decision.VolumeZone)
 
@@ -111,7 +110,6 @@ func hasEphemeralClaims(s *model.PodSpec) bool {
 	return false
 }
 
-// findPreemptionPlugins returns the value of preemptionPlugins.
 func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	s := h.ev.Pod.Spec
 	out := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
@@ -168,15 +166,15 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 		}
 		events |= pluginEvents
 	}
-	if h.ev.Pod.NominatedNodeName != "" {
-		events |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
+	if h.ev.Pod.NominatedNodeName != "" { // see isNominatedTo
+		events |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged
 	}
 	return events
 }
 
 // MayFit reports whether a pod may fit a node, regardless of other nodes. If not, added is
 // the plugin that rejects it.
-func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, added decision.PluginSet) {
+func (h *Hints) MayFit(node string) (fits bool, added decision.PluginSet) {
 	id, ok := h.provider.state.NodeID(node)
 	if !ok {
 		return false, 0 // an event follows when the node is added again
@@ -189,8 +187,8 @@ func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, a
 }
 
 // hintForNode returns the hint for an event that affects a single node.
-func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
-	fits, added := h.MayFit(rejectedBy, node)
+func (h *Hints) hintForNode(node string) (decision.QueueingHint, string, decision.PluginSet) {
+	fits, added := h.MayFit(node)
 	if fits {
 		return decision.QueueForNode, node, 0
 	}

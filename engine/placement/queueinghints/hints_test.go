@@ -18,10 +18,10 @@ var (
 	byInterPodAffinity = decision.PluginSet(0).With(decision.InterPodAffinity)
 )
 
-// pendingPod returns the hints of an unschedulable pod in a cluster of two nodes: n1 with
-// one CPU, of which 800m are used, 300m of them by a pod of lower priority, and n2, which
-// is tainted.
-func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hints) {
+// pendingPodHints returns a cluster and the hints of an unschedulable pod in it. The cluster
+// has two nodes: n1 with one CPU, of which 800m are used, 300m of them by a pod of lower
+// priority, and n2, which is tainted.
+func pendingPodHints(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hints) {
 	t.Helper()
 	c := framework.DefaultConfig()
 	p, err := framework.NewProfile(c)
@@ -83,15 +83,15 @@ func TestQueueingHints(t *testing.T) {
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900, tainted)}, decision.QueueSkip, byTaint},
 		{"fitting node added", unchanged, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900)}, decision.QueueForNode, 0},
-		{"an irrelevant label", ssd, byNodeAffinity, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
+		{"labels of a full node changed", ssd, byNodeAffinity, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
 		{"a pod that is not counted", spread, bySpread, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that is counted", spread, bySpread, nil, podRemoved("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
 		{"a pod without anti-affinity", antiAffinity, byInterPodAffinity, nil, podRemoved("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that anti-affinity excluded", antiAffinity, byInterPodAffinity, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
-		{"a group of another namespace", spread, bySpread, nil,
+		{"a spread group, for a pod with spread constraints", spread, bySpread, nil,
 			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},
 	} {
-		s, hints := pendingPod(t, c.spec)
+		s, hints := pendingPodHints(t, c.spec)
 		if c.apply != nil {
 			c.apply(s)
 		}

@@ -10,7 +10,7 @@ import (
 
 // hintOther reports whether an event of an object other than a pod or node may help.
 func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool {
-	switch deltaObject(d).(type) {
+	switch o := deltaObject(d).(type) {
 	case *model.SpreadGroup:
 		return h.usesSpreadGroup(rejectedBy, d)
 	case *model.Namespace:
@@ -26,8 +26,7 @@ func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool
 	case *model.PersistentVolume:
 		return h.hintPV(rejectedBy, d)
 	case *model.StorageClass:
-		name := deltaObject(d).(*model.StorageClass).Name
-		return rejectedBy.Has(decision.NodeVolumeLimits) || rejectedBy&volumePluginSet != 0 && h.anyPVC(func(c *model.PersistentVolumeClaim) bool { return c.ClassName() == name })
+		return rejectedBy.Has(decision.NodeVolumeLimits) || rejectedBy&volumePluginSet != 0 && h.anyPVC(func(c *model.PersistentVolumeClaim) bool { return c.ClassName() == o.Name })
 	case *model.CSIDriver:
 		return rejectedBy&(1<<decision.NodeVolumeLimits|1<<decision.VolumeBinding) != 0
 	case *model.CSIStorageCapacity:
@@ -62,7 +61,6 @@ func (h *Hints) usesSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta
 	return isGroupOfPod(d.Old) || isGroupOfPod(d.New)
 }
 
-// usesResourceClaim reports whether the pod uses a ResourceClaim.
 func (h *Hints) usesResourceClaim(c *model.ResourceClaim) bool {
 	return c != nil && c.Namespace == h.ev.Pod.Namespace &&
 		slices.ContainsFunc(h.ev.Pod.Spec.ResourceClaims, func(r model.PodResourceClaim) bool { return r.Claim == c.Name })
@@ -124,5 +122,5 @@ func (h *Hints) hintAttachment(rejectedBy decision.PluginSet, d *decision.Delta)
 	if before == "" && after == "" || before != "" && after != "" && before != after {
 		return decision.QueueForAnyNode, "", 0
 	}
-	return h.hintForNode(rejectedBy, max(before, after))
+	return h.hintForNode(max(before, after))
 }

@@ -55,7 +55,7 @@ func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decis
 		if h.isNominatedTo(old.NominatedNodeName) || h.affectsCounts(rejectedBy, d.Events&decision.PodAssigned, nil, current) {
 			return decision.QueueForAnyNode, "", 0
 		}
-		return h.hintForNode(rejectedBy, old.NominatedNodeName)
+		return h.hintForNode(old.NominatedNodeName)
 	}
 	moved := removed && current != nil && current.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
 	if removed && h.isNominatedTo(old.NodeName) || moved || h.affectsCounts(rejectedBy, d.Events, old, current) {
@@ -64,13 +64,13 @@ func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decis
 	const helpedByRemoval = 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits
 	switch {
 	case removed && rejectedBy&helpedByRemoval != 0:
-		return h.hintForNode(rejectedBy, old.NodeName)
+		return h.hintForNode(old.NodeName)
 	case d.Events&decision.PodScaledDown != 0 && rejectedBy.Has(decision.NodeResourcesFit):
-		return h.hintForNode(rejectedBy, current.NodeName)
+		return h.hintForNode(current.NodeName)
 	case d.Events&decision.PodAssigned != 0 && (rejectedBy.Has(decision.NodeVolumeLimits) && framework.HasVolumes(current.Spec) ||
 		// If two pods use one port, deleting either frees it, as in kube-scheduler.
 		rejectedBy.Has(decision.NodePorts) && h.preempts && len(current.Spec.Ports) > 0):
-		return h.hintForNode(rejectedBy, current.NodeName)
+		return h.hintForNode(current.NodeName)
 	}
 	return decision.QueueSkip, "", 0
 }
@@ -163,7 +163,7 @@ func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (deci
 		}
 	}
 	if d.Events&decision.NodeAdded != 0 || rejectedBy&registered&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
-		return h.hintForNode(rejectedBy, current.Name)
+		return h.hintForNode(current.Name)
 	}
 	return decision.QueueSkip, "", 0
 }
@@ -207,6 +207,7 @@ type nodeDomain struct {
 	value    string
 }
 
+// domain returns what constraint i reads of a node; zero if n is nil.
 func (h *Hints) domain(cs []plugins.Constraint, i int, n *model.Node) (d nodeDomain) {
 	if n != nil {
 		d.value, d.hasKey = n.Labels.Get(cs[i].TopologyKey)

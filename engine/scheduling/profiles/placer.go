@@ -31,12 +31,12 @@ func (p *placer) Debits(victims []*model.Pod) []decision.Debit {
 	return preemption.Debits(p.state, p.options.Preemption, victims)
 }
 
-// Explain uses the reference evaluator.
+// Explain implements Explainer by the reference evaluator.
 func (p *placer) Explain(pod *model.Pod) *decision.Record {
 	return placement.Evaluate(p.state, p.profile, p.options.Seed, pod)
 }
 
-// Fits filters one node by the reference evaluator.
+// Fits implements Explainer: the reference evaluator filters the node.
 func (p *placer) Fits(pod *model.Pod, node string) bool {
 	id, ok := p.state.NodeID(node)
 	if !ok {
@@ -53,7 +53,7 @@ func (p *placer) Fits(pod *model.Pod, node string) bool {
 // SelectHost returns the node with the highest score, ties broken as in placement. It ignores
 // deleted nodes.
 func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
-	ties := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
+	tieBreaker := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
 	var highest int64
 	for _, scored := range nodes {
@@ -61,7 +61,7 @@ func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 		if !ok {
 			continue
 		}
-		if n := p.state.Node(id); best == nil || scored.Score > highest || scored.Score == highest && ties.Compare(n, best) < 0 {
+		if n := p.state.Node(id); best == nil || scored.Score > highest || scored.Score == highest && tieBreaker.Compare(n, best) < 0 {
 			best, highest = n, scored.Score
 		}
 	}
@@ -71,7 +71,7 @@ func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	return best.Model.Name
 }
 
-// FindCandidates uses preemption's reference evaluator.
+// FindCandidates implements Explainer by preemption's reference evaluator.
 func (p *placer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
 	r := preemption.Evaluate(p.state, p.profile, p.options.Seed, p.options.Preemption, pod, rec)
 	out := make([]Candidate, 0, len(r.Candidates))
@@ -81,7 +81,7 @@ func (p *placer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candida
 	return out, &r.Preemption
 }
 
-// SelectCandidate applies preemption's criteria.
+// SelectCandidate implements Explainer by preemption's criteria.
 func (p *placer) SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption {
 	remaining := make([]preemption.Candidate, 0, len(candidates))
 	for _, c := range candidates {

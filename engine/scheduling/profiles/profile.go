@@ -48,7 +48,7 @@ type NodeScore struct {
 type Candidate struct {
 	Node       string
 	Victims    []*model.Pod
-	Violations int
+	Violations int // see decision.Preemption
 }
 
 // Profile is a scheduler name and the Placer for its pods.

@@ -29,7 +29,7 @@ func Node(name string, options ...NodeOption) *model.Node {
 	return n
 }
 
-// Labeled adds a label to a node.
+// Labeled adds a label to a node that has no label with the key.
 func Labeled(key, value string) NodeOption {
 	return func(n *model.Node) {
 		m := map[string]string{key: value}

@@ -19,10 +19,11 @@ type Generator struct{ *rand.Rand }
 // Pick returns a random element of list.
 func (g Generator) Pick(list ...string) string { return list[g.IntN(len(list))] }
 
-// OneIn reports true in one of n calls on average.
+// OneIn returns true in one of n calls on average.
 func (g Generator) OneIn(n int) bool { return g.IntN(n) == 0 }
 
-// SoakRounds returns rounds, 30 times rounds if BERTH_SOAK is 1, or a larger number in BERTH_SOAK.
+// SoakRounds returns rounds by default, 30 times rounds if BERTH_SOAK is 1, and otherwise the number in
+// BERTH_SOAK.
 func SoakRounds(rounds int) int {
 	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
 	case err != nil || n <= 0:
@@ -141,8 +142,8 @@ func (g Generator) Spec() *model.PodSpec {
 	if g.OneIn(8) {
 		s.ScoringIncoming = &model.Resources{MilliCPU: 700, Memory: 1 << 28}
 	}
-	g.volumes(s)
-	g.nodePart(s)
+	g.addVolumes(s)
+	g.addNodeConstraints(s)
 	for g.OneIn(10) {
 		s.Ports = append(s.Ports, model.HostPort{IP: g.Pick("0.0.0.0", "10.0.0.1"), Protocol: "TCP", Port: int32((80 + g.IntN(2)) * min(1, g.IntN(9)))})
 	}
@@ -167,7 +168,7 @@ func (g Generator) Spec() *model.PodSpec {
 	return s
 }
 
-func (g Generator) nodePart(s *model.PodSpec) {
+func (g Generator) addNodeConstraints(s *model.PodSpec) {
 	if g.OneIn(4) {
 		s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: g.Pick("ssd", "hdd")}}
 	}
@@ -247,7 +248,7 @@ func (g Generator) Config() framework.Config {
 	return c
 }
 
-func (g Generator) volumes(s *model.PodSpec) {
+func (g Generator) addVolumes(s *model.PodSpec) {
 	if !g.OneIn(6) {
 		return
 	}
@@ -262,8 +263,8 @@ func (g Generator) volumes(s *model.PodSpec) {
 	}
 }
 
-// Storage adds a volume, a claim and a driver to a state.
-func (g Generator) Storage(s *cluster.State) {
+// AddStorage adds random storage objects to a state: a volume, a claim, classes and a CSI driver.
+func (g Generator) AddStorage(s *cluster.State) {
 	zone := model.NodeSelectorTerm{Labels: []model.Requirement{{Key: framework.ZoneKey, Op: model.In, Values: []string{g.Pick("a", "b")}}}}
 	pv := &model.PersistentVolume{Name: g.Pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + g.IntN(10)), AccessModes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}
 	if g.OneIn(2) {

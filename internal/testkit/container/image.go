@@ -81,6 +81,14 @@ func (r *Harness) LoadWorkload(t testing.TB) string {
 	return WorkloadName
 }
 
+// Load loads an image.
+func (r *Harness) Load(t testing.TB, name string, image v1.Image) {
+	t.Helper()
+	if err := r.load(context.Background(), name, image); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Registry serves images until the test ends. It starts without images.
 func Registry(t testing.TB) *oci.Registry {
 	t.Helper()

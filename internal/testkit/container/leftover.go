@@ -17,7 +17,7 @@ import (
 )
 
 // The names of the directories contain the process ID, by which a later process detects that
-// their process has been killed. runtimeDir also contains a number.
+// their process has been killed. The name of a runtime's directory also contains a number.
 const (
 	runtimeDir = "/tmp/bt%d-%d-"
 	diskDir    = "/tmp/bd%d-"

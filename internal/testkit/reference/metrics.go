@@ -48,7 +48,6 @@ func Metrics(t testing.TB, collectors ...prometheus.Collector) string {
 	return Table([]string{"metric", "type", "labels", "meaning"}, rows)
 }
 
-// descriptions returns the descriptions of a collector.
 func descriptions(c prometheus.Collector) []*prometheus.Desc {
 	ch := make(chan *prometheus.Desc)
 	go func() {

@@ -88,7 +88,7 @@ func runCycle(policy *api.DeschedulerPolicy, objects []runtime.Object, blocked [
 	return c, nil
 }
 
-// answer returns the response of the API server to evictions.
+// answer returns a reactor that answers evictions as the API server does.
 func (c *cycle) answer(pods cache.Indexer, blocked []string) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, ok := action.(clienttesting.CreateAction)

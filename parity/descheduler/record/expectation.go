@@ -52,7 +52,7 @@ func (e *expectation) summarize(cycles []cycle, pods map[string]*corev1.Pod) {
 	}
 }
 
-// split divides keys into those that occurred in all runs and the others.
+// split divides keys into those that occurred in all runs and those that occurred in some.
 func split(times map[string]int, runs int) (always, sometimes []string) {
 	for _, key := range slices.Sorted(maps.Keys(times)) {
 		if times[key] == runs {

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/sim/displacement"
 )
 
-// proposal is a candidate to evict.
+// proposal is a candidate to evict and the strategy that chose it.
 type proposal struct {
 	candidate *descheduling.Candidate
 	strategy  string

@@ -8,13 +8,14 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Scheduler is the configuration of the scheduler that the descheduler uses.
+// Scheduler is the configuration of the scheduler that the descheduler uses to choose nodes.
 type Scheduler struct {
 	Profiles     []*framework.Profile
 	TieBreakSeed uint64
@@ -32,9 +33,9 @@ type Descheduler struct {
 	machine      *execution.Machine // nil in compatible mode
 	backoff      *planning.MoveBackoff
 	nextRound    time.Time
-	lastMessages map[*execution.Move]string
-	stop         func()       // ends a running compatible round; nil if there is none
-	cached       *clusterView // nil after a change
+	lastMessages map[*execution.Move]string // last messages in the timeline
+	stop         func()                     // ends a running compatible round; nil if there is none
+	cached       *clusterView               // nil after a change
 }
 
 // clusterView is the cluster as cached at one moment.
@@ -106,7 +107,7 @@ func (d *Descheduler) profiles() map[string]*framework.Profile {
 	return out
 }
 
-// clusterView returns the cached cluster.
+// clusterView returns the cached cluster at the current time.
 func (d *Descheduler) clusterView() *clusterView {
 	if d.cached != nil {
 		d.cached.snapshot.Now = d.w.Now()
@@ -148,7 +149,7 @@ func (d *Descheduler) step(now time.Time, _ []struct{}) time.Time {
 		d.makePlan(now)
 		wake = d.runMachine(now)
 	}
-	return earliest(wake, d.nextRound)
+	return order.Earliest(wake, d.nextRound)
 }
 
 // setNextRound sets the time of the next round.
@@ -156,12 +157,4 @@ func (d *Descheduler) setNextRound(now time.Time) {
 	for !d.nextRound.After(now) {
 		d.nextRound = d.nextRound.Add(d.o.Interval)
 	}
-}
-
-// earliest returns the earlier of two times; zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }

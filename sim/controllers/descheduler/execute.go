@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -21,18 +22,19 @@ func (d *Descheduler) runMachine(now time.Time) time.Time {
 	for _, a := range actions {
 		d.runAction(a)
 	}
-	for _, x := range d.machine.Moves() {
-		if s := describeMove(x); s != "" && d.lastMessages[x] != s {
-			d.lastMessages[x] = s
-			d.w.Log(d.Name(), x.Stage.String(), x.Pod.Key(), x.Pod.Key()+" "+s)
+	for _, m := range d.machine.Moves() {
+		if s := describeMove(m); s != "" && d.lastMessages[m] != s {
+			d.lastMessages[m] = s
+			d.w.Log(d.Name(), m.Stage.String(), m.Pod.Key(), m.Pod.Key()+" "+s)
 		}
 	}
 	return wake
 }
 
+// runAction executes an action and passes its result to the machine.
 func (d *Descheduler) runAction(a execution.Action) {
-	handleResult := func(got execution.Result) {
-		d.machine.HandleResult(d.w.Now(), a.ActionID(), got)
+	handleResult := func(r execution.Result) {
+		d.machine.HandleResult(d.w.Now(), a.ActionID(), r)
 		d.steps.Schedule(0)
 	}
 	finish := func(err error) {
@@ -45,13 +47,13 @@ func (d *Descheduler) runAction(a execution.Action) {
 	switch a := a.(type) {
 	case execution.Reserve:
 		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
-		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+		d.Request(sim.RequestHold, a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Avoid:
 		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.Now()).Round(time.Second), a.Move.Reason))
-		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+		d.Request(sim.RequestHold, a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Release:
 		d.w.Log(d.Name(), "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
-		d.Request("hold", a.Hold.Key(), func() error {
+		d.Request(sim.RequestHold, a.Hold.Key(), func() error {
 			err := d.w.API().Delete(store.Holds, a.Hold.Key(), store.Precondition{})
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -60,9 +62,9 @@ func (d *Descheduler) runAction(a execution.Action) {
 		}, finish)
 	case execution.Evict:
 		m := a.Move.Move
-		d.evict(m.Pod, m.Strategy, func(got displacement.EvictionResponse) {
-			done := got.Code == http.StatusCreated || got.Code == http.StatusNotFound || got.Code == http.StatusConflict
-			handleResult(execution.Result{Done: done, Message: got.String(), Permanent: got.Code == http.StatusForbidden})
+		d.evict(m.Pod, m.Strategy, func(response displacement.EvictionResponse) {
+			done := response.Code == http.StatusCreated || response.Code == http.StatusNotFound || response.Code == http.StatusConflict
+			handleResult(execution.Result{Done: done, Message: response.String(), Permanent: response.Code == http.StatusForbidden})
 		})
 	}
 }
@@ -71,12 +73,12 @@ func (d *Descheduler) runAction(a execution.Action) {
 // in the meantime.
 func (d *Descheduler) evict(p *model.Pod, strategy string, onResponse func(displacement.EvictionResponse)) {
 	generation := d.Generation()
-	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, Requester: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
-		if a.Code == http.StatusCreated {
+	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, Requester: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(response displacement.EvictionResponse) {
+		if response.Code == http.StatusCreated {
 			d.returns.recordEviction(p, d.w.Now())
 		}
 		if d.Generation() == generation {
-			onResponse(a)
+			onResponse(response)
 		}
 	})
 }
@@ -97,21 +99,21 @@ func (d *Descheduler) upsertHold(h *model.Hold) error {
 }
 
 // describeMove describes the progress of a move; it is empty before its first check.
-func describeMove(x *execution.Move) string {
-	switch x.Stage {
+func describeMove(m *execution.Move) string {
+	switch m.Stage {
 	case execution.Waiting:
-		if x.Reason != "" {
-			return "is waiting: " + x.Reason
+		if m.Reason != "" {
+			return "is waiting: " + m.Reason
 		}
 	case execution.Terminating:
-		return fmt.Sprintf("moves from %s to %s (%s)", x.From, x.To, x.Strategy)
+		return fmt.Sprintf("moves from %s to %s (%s)", m.From, m.To, m.Strategy)
 	case execution.Finished:
-		s := x.Outcome.String()
-		if x.Replacement != nil && x.Replacement.NodeName != "" {
-			s += ", to " + x.Replacement.NodeName
+		s := m.Outcome.String()
+		if m.Replacement != nil && m.Replacement.NodeName != "" {
+			s += ", to " + m.Replacement.NodeName
 		}
-		if x.Reason != "" {
-			s += ": " + x.Reason
+		if m.Reason != "" {
+			s += ": " + m.Reason
 		}
 		return s
 	}

@@ -21,9 +21,9 @@ func (d *Descheduler) makePlan(now time.Time) {
 	d.machine.SetPlan(now, plan)
 	previous := d.lastMessages
 	d.lastMessages = map[*execution.Move]string{}
-	for _, x := range d.machine.Moves() {
-		if s, ok := previous[x]; ok {
-			d.lastMessages[x] = s
+	for _, m := range d.machine.Moves() {
+		if s, ok := previous[m]; ok {
+			d.lastMessages[m] = s
 		}
 	}
 	if refused := formatRefusals(plan); len(plan.Moves) > 0 || refused != "" {

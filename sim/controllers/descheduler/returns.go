@@ -17,7 +17,7 @@ type returnCounter struct {
 	evicted, returned int
 	awaiting          map[string][]evictedPod // by owner UID, in the order of eviction
 	replacements      map[string]bool         // UIDs of replacements
-	created           map[types.UID]time.Time // of existing pods
+	created           map[types.UID]time.Time // creation times of existing pods
 }
 
 // evictedPod is an evicted pod without a replacement.
@@ -55,7 +55,8 @@ func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	}
 }
 
-// recordBinding records a bound pod as the replacement of the owner's first evicted pod.
+// recordBinding records a bound pod as the replacement of the owner's first evicted pod, unless the bound pod was
+// created more than a second before that eviction.
 func (r *returnCounter) recordBinding(p *corev1.Pod, createdAt time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || r.replacements[string(p.UID)] {

@@ -1,3 +1,3 @@
-// Package workload simulates the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets. It
-// is the counterpart of controllers/workload under virtual time.
+// Package workload runs the controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets (controllers/workload)
+// in the simulator, as the actor "workload".
 package workload

@@ -3,7 +3,7 @@
 const key = "berth-token";
 
 export class Failure extends Error {
-  constructor(readonly code: number, message: string) { super(message); }
+  constructor(readonly code: number, message: string, readonly line = 0) { super(message); }
 }
 
 export function setToken(token: string) {
@@ -12,7 +12,7 @@ export function setToken(token: string) {
 
 export function hasToken(): boolean { return sessionStorage.getItem(key) !== null; }
 
-async function request(path: string, init: RequestInit = {}): Promise<Response> {
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const token = sessionStorage.getItem(key);
   if (token) headers.set("Authorization", "Bearer " + token);

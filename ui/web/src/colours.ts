@@ -8,14 +8,17 @@ export interface Colouring { colourOf(p: Pod): string; legend: { text: string; c
 
 // newColouring gives each value of an attribute a colour. If there are more values than colours, the rarest share one.
 export function newColouring(by: string, pods: Pod[], nodes: Map<string, Node>): Colouring {
+  const priorities = new Map<number, string>();
   const valueOf = (p: Pod): string => {
     if (by === "owner") return p.owner;
     if (by === "qos") return p.qos;
     if (by === "pressure") return nodes.get(p.node)?.pressure.join(", ") || "no pressure";
-    return "priority " + p.priority.toLocaleString("en");
+    let text = priorities.get(p.priority);
+    if (!text) priorities.set(p.priority, (text = "priority " + p.priority.toLocaleString("en")));
+    return text;
   };
   const counts = new Map<string, number>();
-  for (const p of pods) counts.set(valueOf(p), (counts.get(valueOf(p)) ?? 0) + 1);
+  for (const p of pods) { const v = valueOf(p); counts.set(v, (counts.get(v) ?? 0) + 1); }
   const fixed: Record<string, string> = { Guaranteed: "#0072b2", Burstable: "#e69f00", BestEffort: "#cc79a7", "no pressure": "#0072b2" };
   const sorted = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   const colours = new Map<string, string>();

@@ -1,9 +1,9 @@
-import { getJSON } from "./client";
+import { timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Select } from "./parts";
 import { formatAge, plural } from "./quantity";
 import { viewURL } from "./route";
-import { usePolled } from "./store";
+import { useLive } from "./store";
 
 interface PodRef { namespace: string; name: string; priority?: number }
 interface Displacement {
@@ -12,12 +12,12 @@ interface Displacement {
 }
 
 const maxRows = 300;
-const interval = 5000;
+const interval = 5; // in seconds
 
 export function DisplacementsView({ route, namespace }: ViewProps) {
-  const { value, error } = usePolled((signal) => getJSON<{ displacements: Displacement[] }>("/ui/api/displacements", { namespace }, signal), interval, [namespace]);
+  const { value, error } = useLive<{ displacements: Displacement[] }>("/ui/api/displacements", { namespace }, interval);
   const cause = route.options.get("cause") ?? "";
-  const all = value?.displacements ?? [], list = all.filter((d) => !cause || d.cause === cause);
+  const at = timeOf(route), all = displacedBefore(value?.displacements ?? [], at), list = all.filter((d) => !cause || d.cause === cause);
   const causes = [...new Set(all.map((d) => d.cause))].sort();
   const broken = all.filter((d) => d.budgets?.some((b) => b.overruled)).length;
   return <>
@@ -31,6 +31,13 @@ export function DisplacementsView({ route, namespace }: ViewProps) {
     {list.length > maxRows && <p class="muted">The newest {maxRows} of {list.length}.</p>}
     <Command text={`berth evictions ${namespace ? "-n " + namespace : "-A"}${cause ? " --cause " + cause : ""} --all`} />
   </>;
+}
+
+// displacedBefore returns the displacements up to a time, without what became known about their replacements later.
+function displacedBefore(list: Displacement[], at: string): Displacement[] {
+  const end = Date.parse(at);
+  const later = (time?: string) => !time || Date.parse(time) > end;
+  return at ? list.filter((d) => !later(d.time)).map((d) => (d.replacement && later(d.replacement.ready) ? { ...d, replacement: later(d.replacement.scheduled) ? undefined : { ...d.replacement, ready: undefined } } : d)) : list;
 }
 
 function Entry({ d }: { d: Displacement }) {

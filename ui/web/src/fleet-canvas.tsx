@@ -1,60 +1,135 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Colouring } from "./colours";
-import { Cell, cellAt, Group, Layout, place, usable } from "./fleet-layout";
+import { Bars, Cell, cellAt, gap, Group, Layout, maxHeight, place, usable } from "./fleet-layout";
+import { notePanning } from "./panning";
 import { formatAmount } from "./quantity";
 
-interface Props { groups: Group[]; resource: string; colouring: Colouring; selected: string; select(node: string): void; version: number }
+interface Props { groups: Group[]; resource: string; colouring: Colouring; selected: string; select(node: string): void; toggle?(node: string): void; version: number; label?: string; size?: number }
 
 const labelSize = 56; // minimum size of a cell that shows its node's name, in pixels
 
-export function FleetCanvas({ groups, resource, colouring, selected, select, version }: Props) {
-  const canvas = useRef<HTMLCanvasElement>(null);
+export function FleetCanvas({ groups, resource, colouring, selected, select, toggle, version, label, size = 0 }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null), viewport = useRef<HTMLDivElement>(null), extent = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [dark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
   const [focus, setFocus] = useState(-1);
   useEffect(() => {
     const observer = new ResizeObserver(([e]) => setWidth(Math.floor(e!.contentRect.width)));
-    observer.observe(canvas.current!.parentElement!);
+    observer.observe(extent.current!);
     const media = matchMedia("(prefers-color-scheme: dark)"), change = () => setDark(media.matches);
     media.addEventListener("change", change);
     return () => { observer.disconnect(); media.removeEventListener("change", change); };
   }, []);
-  const layout = place(groups, width || 300);
+  const layout = useMemo(() => place(groups, width || 300, size), [groups, width, size, version]);
   const current = selected ? layout.cells.findIndex((c) => c.node.name === selected) : focus;
-  useEffect(() => { if (width) draw(canvas.current!, layout, width, resource, colouring, current); }, [width, version, resource, colouring, current, groups, dark]);
-  const pick = (i: number) => { if (i >= 0) { setFocus(i); select(layout.cells[i]!.node.name); } };
+  const frame = useRef(0);
+  const paint = useRef(() => {});
+  const drawn = useRef<Drawn | null>(null);
+  paint.current = () => { if (width) drawn.current = draw(canvas.current!, viewport.current!, extent.current!, layout, width, resource, colouring, current, drawn.current); };
+  useEffect(() => paint.current(), [width, version, resource, colouring, current, groups, dark, size]);
+  const onScroll = () => {
+    notePanning();
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => paint.current());
+  };
+  const pick = (i: number) => {
+    const cell = layout.cells[i];
+    if (!cell) return;
+    const view = viewport.current!;
+    if (cell.y < view.scrollTop) view.scrollTop = cell.y;
+    else if (cell.y + layout.size > view.scrollTop + view.clientHeight) view.scrollTop = cell.y + layout.size - view.clientHeight;
+    setFocus(i);
+    select(cell.node.name);
+  };
   const onKey = (e: KeyboardEvent) => {
     const step: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns };
     const last = layout.cells.length - 1;
-    if (e.key === "Home") pick(0);
+    if (toggle && (e.key === "Enter" || e.key === " ") && current >= 0) toggle(layout.cells[current]!.node.name);
+    else if (e.key === "Home") pick(0);
     else if (e.key === "End") pick(last);
     else if (e.key in step) pick(Math.min(last, Math.max(0, current < 0 ? 0 : current + step[e.key]!)));
     else return;
     e.preventDefault();
   };
-  return <div class="canvas">
+  return <div class="canvas" ref={viewport} onScroll={onScroll}><div ref={extent}>
     <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="map of nodes" aria-describedby="selected-node"
-      aria-label={`Fleet: ${layout.cells.length} nodes, those with most free ${resource} first. Arrow keys select a node.`}
-      onKeyDown={onKey} onClick={(e) => pick(cellAt(layout, e.offsetX, e.offsetY))} />
-  </div>;
+      aria-label={label ?? `Fleet: ${layout.cells.length} nodes, those with most free ${resource} first. Arrow keys select a node.`}
+      onKeyDown={onKey} onClick={(e) => { const i = cellAt(layout, e.offsetX, e.offsetY + viewport.current!.scrollTop); pick(i); if (i >= 0) toggle?.(layout.cells[i]!.node.name); }} />
+  </div></div>;
 }
 
-function draw(canvas: HTMLCanvasElement, layout: Layout, width: number, resource: string, colouring: Colouring, current: number) {
+// Drawn is what the canvas shows.
+interface Drawn { layout: Layout; colouring: Colouring; current: number; ink: string; top: number; size: string }
+
+// draw draws the visible part of the map. The canvas has the size of the viewport and stays at its top.
+function draw(canvas: HTMLCanvasElement, viewport: HTMLElement, extent: HTMLElement, layout: Layout, width: number, resource: string, colouring: Colouring, current: number, drawn: Drawn | null): Drawn {
   const ratio = devicePixelRatio || 1, style = getComputedStyle(canvas);
   const ink = style.getPropertyValue("--ink"), empty = style.getPropertyValue("--empty"), muted = style.getPropertyValue("--muted"), line = style.getPropertyValue("--line");
-  canvas.width = width * ratio;
-  canvas.height = layout.height * ratio;
-  canvas.style.width = width + "px";
-  canvas.style.height = layout.height + "px";
-  const c = canvas.getContext("2d")!;
-  c.scale(ratio, ratio);
-  for (const g of layout.groups) {
-    if (!g.name) continue;
-    c.fillStyle = ink;
-    c.font = "600 13px system-ui, sans-serif";
-    c.fillText(`${g.name}: ${g.cells.length} nodes, ${formatAmount(resource, g.free)} of ${formatAmount(resource, g.capacity)} ${resource} free`, 0, g.y + 17, width);
+  const height = Math.min(layout.height, maxHeight());
+  const set = (e: HTMLElement, name: "width" | "height", n: number) => { if (e.style[name] !== n + "px") e.style[name] = n + "px"; };
+  set(extent, "height", layout.height);
+  set(viewport, "height", height);
+  set(canvas, "width", width);
+  set(canvas, "height", height);
+  if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) {
+    canvas.width = Math.floor(width * ratio);
+    canvas.height = Math.floor(height * ratio);
   }
-  layout.cells.forEach((cell, i) => drawCell(c, cell, layout.size, resource, colouring, { ink, empty, muted, line }, i === current));
+  const c = canvas.getContext("2d")!, top = viewport.scrollTop;
+  c.setTransform(1, 0, 0, 1, 0, 0);
+  // After a scroll, the visible part is moved and only the rest is drawn.
+  const moved = drawn && drawn.layout === layout && drawn.colouring === colouring && drawn.current === current && drawn.ink === ink && drawn.size === canvas.width + "x" + canvas.height ? top - drawn.top : height;
+  const shift = Math.abs(moved) < height && Number.isInteger(moved * ratio);
+  let from = top, to = top + height;
+  if (shift) {
+    c.globalCompositeOperation = "copy";
+    c.drawImage(canvas, 0, -moved * ratio);
+    c.globalCompositeOperation = "source-over";
+    if (moved > 0) from = to - moved; else to = from - moved;
+  }
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.translate(0, -top);
+  c.save();
+  c.beginPath();
+  c.rect(0, from, width, to - from);
+  c.clip();
+  c.clearRect(0, from, width, to - from);
+  drawBetween(c, from, to, layout, width, resource, colouring, { ink, empty, muted, line }, current);
+  c.restore();
+  return { layout, colouring, current, ink, top, size: canvas.width + "x" + canvas.height };
+}
+
+// drawBetween draws the groups and cells that are visible between two positions.
+function drawBetween(c: CanvasRenderingContext2D, top: number, bottom: number, layout: Layout, width: number, resource: string, colouring: Colouring, colours: Record<"ink" | "empty" | "muted" | "line", string>, current: number) {
+  let index = 0;
+  for (const g of layout.groups) {
+    if (g.name && g.y + 26 > top && g.y < bottom) {
+      c.fillStyle = colours.ink;
+      c.font = "600 13px system-ui, sans-serif";
+      c.fillText(`${g.name}: ${g.cells.length} nodes, ${formatAmount(resource, g.free)} of ${formatAmount(resource, g.capacity)} ${resource} free`, 0, g.y + 17, width);
+    }
+    const first = g.cells[0]?.y ?? 0, row = layout.size + gap;
+    const from = Math.max(0, Math.floor((top - first - layout.size) / row)) * layout.columns, to = Math.min(g.cells.length, (Math.floor((bottom - first) / row) + 1) * layout.columns);
+    for (let i = from; i < to; i++) drawCell(c, g.cells[i]!, layout.size, resource, colouring, colours, index + i === current);
+    index += g.cells.length;
+  }
+}
+
+// barsOf returns the bars of a cell from its bottom: one for each pod, the largest first, or in a small cell one for each colour.
+function barsOf(cell: Cell, resource: string, colouring: Colouring, small: boolean): Bars {
+  if (cell.bars?.colouring === colouring && cell.bars.small === small && cell.bars.resource === resource) return cell.bars;
+  const bars: Bars = { colouring, small, resource, list: [] };
+  if (small) {
+    const sums = new Map<string, number>();
+    for (const p of cell.pods) { const colour = colouring.colourOf(p); sums.set(colour, (sums.get(colour) ?? 0) + (p.requests[resource] ?? 0)); }
+    for (const [colour, amount] of sums) bars.list.push({ colour, amount });
+    bars.list.sort((a, b) => (a.colour < b.colour ? -1 : 1));
+  } else {
+    for (const p of cell.pods) bars.list.push({ colour: colouring.colourOf(p), amount: p.requests[resource] ?? 0 });
+    bars.list.sort((a, b) => b.amount - a.amount);
+  }
+  cell.bars = bars;
+  return bars;
 }
 
 // drawCell fills a cell from its bottom, in proportion to the requests of its pods. It hatches nodes that accept no new pods.
@@ -64,10 +139,10 @@ function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resourc
   c.fillRect(x, y, size, size);
   const capacity = Math.max(node.allocatable[resource] ?? 0, cell.used, Number.MIN_VALUE);
   let bottom = y + size;
-  for (const p of [...cell.pods].sort((a, b) => (a.requests[resource] ?? 0) < (b.requests[resource] ?? 0) ? 1 : -1)) {
-    const h = ((p.requests[resource] ?? 0) / capacity) * inner;
+  for (const bar of barsOf(cell, resource, colouring, size < labelSize).list) {
+    const h = bar.amount / capacity * inner;
     if (h <= 0) continue;
-    c.fillStyle = colouring.colourOf(p);
+    c.fillStyle = bar.colour;
     c.fillRect(x, bottom - h, size, h > 3 ? h - 1 : h);
     bottom -= h;
   }
@@ -78,7 +153,7 @@ function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resourc
     c.fillText(fit(c, node.name, size - 8), x + 4, y + 12);
     if (bottom - y - title > 14 && usable(node)) {
       c.fillStyle = colours.muted;
-      c.fillText(fit(c, formatAmount(resource, cell.free) + " free", size - 8), x + 4, y + 27);
+      c.fillText(cell.text ??= fit(c, formatAmount(resource, cell.free) + " free", size - 8), x + 4, y + 27);
     }
   }
   c.strokeStyle = node.pressure.length || !node.ready ? colours.ink : colours.line;
@@ -110,8 +185,18 @@ function hatch(c: CanvasRenderingContext2D, x: number, y: number, size: number, 
   c.restore();
 }
 
+const fitted = new Map<string, string>(); // measuring a text takes as long as drawing many cells
+
+// fit shortens a text to a width in the font of names.
 function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
-  if (c.measureText(text).width <= width) return text;
-  while (text.length > 1 && c.measureText(text + "…").width > width) text = text.slice(0, -1);
-  return text + "…";
+  const key = width + " " + text, known = fitted.get(key);
+  if (known !== undefined) return known;
+  let out = text;
+  if (c.measureText(out).width > width) {
+    while (text.length > 1 && c.measureText(text + "…").width > width) text = text.slice(0, -1);
+    out = text + "…";
+  }
+  if (fitted.size > 50000) fitted.clear();
+  fitted.set(key, out);
+  return out;
 }

@@ -1,19 +1,27 @@
+import type { Colouring } from "./colours";
 import { Node, Pod } from "./model";
 
-export interface Cell { node: Node; pods: Pod[]; used: number; free: number; x: number; y: number }
+// Bars are the bars of a cell for a colouring, which stay valid until the cell changes.
+export interface Bars { colouring: Colouring; small: boolean; resource: string; list: { colour: string; amount: number }[] }
+export interface Cell { node: Node; pods: Pod[]; used: number; free: number; x: number; y: number; bars?: Bars; text?: string }
 export interface Group { name: string; cells: Cell[]; y: number; capacity: number; free: number }
 export interface Layout { groups: Group[]; cells: Cell[]; size: number; columns: number; height: number }
 
 const titleHeight = 26;
-const gap = 3;
+export const gap = 3;
 
-// groupCells returns a cell for each node, grouped by the value of a label. The nodes with the largest free capacity come first.
-export function groupCells(nodes: Node[], podsOf: Map<string, Pod[]>, resource: string, label: string): Group[] {
+// maxHeight returns the maximum height of the map in the window. A higher map is scrolled.
+export function maxHeight(): number { return Math.max(300, Math.min(700, innerHeight - 300)); }
+
+// groupCells returns a cell for each node, grouped by the value of a label. The nodes with the largest free capacity come
+// first, or the cells are sorted by name.
+export function groupCells(nodes: Node[], podsOf: Map<string, Pod[]>, resource: string, label: string, byName = false): Group[] {
   const groups = new Map<string, Group>();
   for (const node of nodes) {
     const pods = podsOf.get(node.name) ?? [];
-    const used = pods.reduce((n, p) => n + (p.requests[resource] ?? 0), 0), capacity = node.allocatable[resource] ?? 0;
-    const name = label ? node.labels[label] ?? "without " + label : "";
+    let used = 0;
+    for (const p of pods) used += p.requests[resource] ?? 0;
+    const capacity = node.allocatable[resource] ?? 0, name = label ? node.labels[label] ?? "without " + label : "";
     let group = groups.get(name);
     if (!group) groups.set(name, (group = { name, cells: [], y: 0, capacity: 0, free: 0 }));
     group.cells.push({ node, pods, used, free: Math.max(0, capacity - used), x: 0, y: 0 });
@@ -21,23 +29,27 @@ export function groupCells(nodes: Node[], podsOf: Map<string, Pod[]>, resource: 
     if (usable(node)) group.free += Math.max(0, capacity - used);
   }
   const out = [...groups.values()].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-  for (const g of out) g.cells.sort((a, b) => Number(usable(b.node)) - Number(usable(a.node)) || b.free - a.free || a.node.name.localeCompare(b.node.name, "en", { numeric: true }));
+  for (const g of out) g.cells.sort((a, b) => byName ? compareNames(a, b) : Number(usable(b.node)) - Number(usable(a.node)) || b.free - a.free || compareNames(a, b));
   return out;
 }
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+function compareNames(a: Cell, b: Cell): number { return collator.compare(a.node.name, b.node.name); }
 
 // usable reports whether a node accepts new pods, apart from its taints.
 export function usable(n: Node): boolean { return n.known && n.ready && !n.cordoned; }
 
-// place sets the positions of cells, which are as large as the area allows.
-export function place(groups: Group[], width: number): Layout {
+// place sets the positions of cells of a size, or of the largest size that the area allows if it is 0.
+export function place(groups: Group[], width: number, fixed: number): Layout {
   const cells = groups.flatMap((g) => g.cells);
-  const target = Math.max(300, Math.min(700, innerHeight - 300));
-  let size = 120;
+  const target = maxHeight();
+  let size = fixed || 120;
   const heightFor = (s: number) => {
     const columns = Math.max(1, Math.floor((width + gap) / (s + gap)));
     return groups.reduce((h, g) => h + (g.name ? titleHeight : 0) + Math.ceil(g.cells.length / columns) * (s + gap), 0);
   };
-  while (size > 10 && heightFor(size) > target) size -= size > 24 ? 2 : 1;
+  while (!fixed && size > 4 && heightFor(size) > target) size -= size > 24 ? 2 : 1;
   const columns = Math.max(1, Math.floor((width + gap) / (size + gap)));
   let y = 0;
   for (const g of groups) {

@@ -2,19 +2,20 @@ import { useMemo } from "preact/hooks";
 import { newColouring } from "./colours";
 import { FleetCanvas } from "./fleet-canvas";
 import { Group, groupCells, usable } from "./fleet-layout";
+import { timeOf } from "./history";
 import { Node, parseSelector, Pod } from "./model";
 import type { ViewProps } from "./page";
-import { Command, Errors, Field, Link, Select, Table } from "./parts";
+import { Command, Errors, Field, Legend, Link, Select, Table } from "./parts";
 import { formatAmount, plural } from "./quantity";
-import { setOption, viewURL } from "./route";
-import { useFleet } from "./store";
+import { setOption, viewURL, withOption } from "./route";
+import { byNode, useFleet } from "./store";
 
 const maxRows = 200;
 
 export function FleetView({ route, namespace }: ViewProps) {
-  const fleet = useFleet(namespace);
+  const fleet = useFleet(namespace, timeOf(route));
   const option = (name: string, none = "") => route.options.get(name) ?? none;
-  const resource = option("resource", "cpu"), colour = option("colour", "priority"), label = option("group"), selector = option("selector"), selected = option("node");
+  const resource = option("resource", "cpu"), colour = option("colour", "priority"), label = option("group"), selector = option("selector"), selected = option("node"), zoom = /^(24|60|120)$/.test(option("zoom")) ? option("zoom") : "";
   const test = useMemo(() => parseSelector(selector), [selector]);
   const podsOf = useMemo(() => byNode(fleet.pods), [fleet]);
   const nodes = useMemo(() => allNodes(fleet.nodes, podsOf).filter((n) => test.matches(n.labels)), [fleet, podsOf, test]);
@@ -23,20 +24,21 @@ export function FleetView({ route, namespace }: ViewProps) {
   const colouring = useMemo(() => newColouring(colour, shown, fleet.nodes), [colour, shown, fleet]);
   const resources = useMemo(() => [...new Set(["cpu", "memory", "pods", ...[...fleet.nodes.values()].flatMap((n) => Object.keys(n.allocatable))])], [fleet]);
   const labels = useMemo(() => [...new Set([...fleet.nodes.values()].flatMap((n) => Object.keys(n.labels)))].sort(), [fleet]);
-  const cell = groups.flatMap((g) => g.cells).find((c) => c.node.name === selected);
+  const cell = useMemo(() => groups.flatMap((g) => g.cells).find((c) => c.node.name === selected), [groups, selected]);
+  const pending = useMemo(() => { let n = 0; for (const p of fleet.pods.values()) if (!p.node) n++; return n; }, [fleet]);
   return <>
     <h1>Where is room?</h1>
     <Errors list={[...fleet.errors, test.error]} />
-    <Room groups={groups} resource={resource} loaded={fleet.loaded} pending={[...fleet.pods.values()].filter((p) => !p.node).length} namespace={namespace} />
+    <Room groups={groups} resource={resource} loaded={fleet.loaded} pending={pending} namespace={namespace} />
     <form class="options" onSubmit={(e) => e.preventDefault()} aria-label="Options of the fleet">
       <Select name="resource" label="Resource" value={resource} none="cpu" values={resources.map((r) => [r, r])} />
       <Select name="colour" label="Colour by" value={colour} none="priority" values={[["priority", "priority"], ["owner", "owner"], ["qos", "QoS class"], ["pressure", "node pressure"]]} />
+      <Select name="zoom" label="Cells" value={zoom} none="" values={[["", "fit"], ["24", "small"], ["60", "medium"], ["120", "large"]]} />
       <Field name="group" label="Group by label" value={label} hint="none" list={labels} />
       <Field name="selector" label="Node selector" value={selector} hint="all nodes" error={test.error} />
     </form>
-    <ul class="legend" aria-label="Colours">{colouring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.colour} /></svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
-      <li class="muted">empty: free · hatched: cordoned or not ready · !: pressure</li></ul>
-    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} />}
+    <Legend colouring={colouring} note="empty: free · hatched: cordoned or not ready · !: pressure" />
+    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} size={Number(zoom)} />}
     <div id="selected-node" aria-live="polite">{cell && <NodeDetails node={cell.node} pods={cell.pods} used={cell.used} free={cell.free} resource={resource} />}</div>
     <details><summary>The nodes as a table</summary><NodeTable groups={groups} resource={resource} /></details>
     <Command text={cell ? `berth explain node ${cell.node.name}` : "berth kubectl describe nodes" + (selector ? ` -l '${selector}'` : "")} />
@@ -67,7 +69,7 @@ function NodeDetails({ node, pods, used, free, resource }: { node: Node; pods: P
   const list = [...pods].sort((a, b) => size(b) - size(a) || a.key.localeCompare(b.key));
   return <section aria-label={"Node " + node.name}>
     <h2>{node.name}</h2>
-    <p>{formatAmount(resource, used)} of {formatAmount(resource, node.allocatable[resource] ?? 0)} {resource} requested by {plural(pods.length, "pod")}, {formatAmount(resource, free)} free.{notes.length > 0 && " " + notes.join(", ") + "."}</p>
+    <p>{formatAmount(resource, used)} of {formatAmount(resource, node.allocatable[resource] ?? 0)} {resource} requested by {plural(pods.length, "pod")}, {formatAmount(resource, free)} free.{notes.length > 0 && " " + notes.join(", ") + "."} <Link to={viewURL("node", node.name)}>Pressure</Link> · <Link to={withOption(viewURL("drain"), "nodes", node.name)}>What if it is drained?</Link></p>
     {list.length > 0 && <Table label={"Pods on " + node.name} head={["Pod", resource, "Priority", "QoS", "Owner"]}>
       {list.slice(0, maxRows).map((p) => <tr key={p.key}><td><Link to={viewURL("pod", p.namespace, p.name)}>{p.key}</Link></td><td class="number">{formatAmount(resource, size(p))}</td><td class="number">{p.priority}</td><td>{p.qos}</td><td>{p.owner}</td></tr>)}
     </Table>}
@@ -83,16 +85,6 @@ function NodeTable({ groups, resource }: { groups: Group[]; resource: string }) 
     </Table>
     {cells.length > maxRows && <p class="muted">The first {maxRows} of {cells.length}. Use the node selector to see others.</p>}
   </>;
-}
-
-function byNode(pods: Map<string, Pod>): Map<string, Pod[]> {
-  const out = new Map<string, Pod[]>();
-  for (const p of pods.values()) {
-    if (!p.node) continue;
-    const list = out.get(p.node);
-    if (list) list.push(p); else out.set(p.node, [p]);
-  }
-  return out;
 }
 
 // allNodes adds the nodes of pods, for a user who may read pods but not nodes.

@@ -2,14 +2,21 @@ import { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { BudgetsView } from "./budgets";
 import { exchangeCode, Failure, getJSON, hasToken, setToken } from "./client";
+import { CompareView } from "./compare";
+import { DeschedulerView } from "./descheduler";
 import { DisplacementsView } from "./displacements";
+import { DrainView } from "./drain";
 import { FleetView } from "./fleet";
+import { NodeView } from "./node";
 import { Errors, Field, Link } from "./parts";
 import { PodView } from "./pod";
 import { QueueView } from "./queue";
+import { SimulateView } from "./simulate";
+import { TimeSlider } from "./time";
 import { Route, useRoute, viewURL } from "./route";
+import { ZonesView } from "./zones";
 
-export interface ViewProps { route: Route; namespace: string }
+export interface ViewProps { route: Route; namespace: string; policyFile: string }
 
 const views: Record<string, { title: string; view: ComponentType<ViewProps> }> = {
   fleet: { title: "Fleet", view: FleetView },
@@ -17,9 +24,15 @@ const views: Record<string, { title: string; view: ComponentType<ViewProps> }> =
   queue: { title: "Queue", view: QueueView },
   displacements: { title: "Displacements", view: DisplacementsView },
   budgets: { title: "Budgets", view: BudgetsView },
+  drain: { title: "Drain", view: DrainView },
+  node: { title: "Node", view: NodeView },
+  zones: { title: "Zones", view: ZonesView },
+  descheduler: { title: "Descheduler", view: DeschedulerView },
+  compare: { title: "Compare", view: CompareView },
+  simulate: { title: "Simulate", view: SimulateView },
 };
 
-interface User { name: string; groups?: string[] }
+interface User { name: string; groups?: string[]; policyFile: string }
 
 // signIn exchanges the code of a one-time link and returns the user, or null if there are no valid credentials.
 async function signIn(): Promise<User | null> {
@@ -88,6 +101,9 @@ function SignIn({ method, error, start }: { method: string; error: string; start
   </main>;
 }
 
+// hasTime reports whether the slider is shown: simulations have their own time.
+function hasTime(route: Route): boolean { return route.view !== "simulate" && !(route.view === "compare" && !route.options.has("pod")); }
+
 function Shell({ user, signOut }: { user: User; signOut?: () => void }) {
   const route = useRoute();
   const known = views[route.view];
@@ -103,8 +119,9 @@ function Shell({ user, signOut }: { user: User; signOut?: () => void }) {
         <span class="muted user" title={(user.groups ?? []).join(", ")}>{user.name}</span>
         {signOut && <button type="button" onClick={signOut}>Sign out</button>}</div>
     </header>
+    {hasTime(route) && <TimeSlider route={route} namespace={namespace} />}
     <main id="view" tabIndex={-1}>
-      {View ? <View route={route} namespace={namespace} /> : <p role="alert">No view has the name {route.view}.</p>}
+      {View ? <View route={route} namespace={namespace} policyFile={user.policyFile} /> : <p role="alert">No view has the name {route.view}.</p>}
     </main>
   </>;
 }

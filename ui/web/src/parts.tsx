@@ -1,5 +1,7 @@
 import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Colouring } from "./colours";
+import { plural } from "./quantity";
 import { followLink, setOption } from "./route";
 
 // Command shows the equivalent command with a button that copies it.
@@ -43,6 +45,25 @@ export function Select({ name, label, value, none, values }: { name: string; lab
       {values.map(([v, text]) => <option key={v} value={v} selected={v === value}>{text}</option>)}
     </select>
   </label>;
+}
+
+// Check is an option of the URL that is true or absent.
+export function Check({ name, label, value }: { name: string; label: string; value: boolean }) {
+  return <label class="check"><input type="checkbox" name={name} checked={value} onChange={(e) => setOption(name, e.currentTarget.checked ? "true" : "")} /> {label}</label>;
+}
+
+export function Legend({ colouring, note }: { colouring: Colouring; note: string }) {
+  return <ul class="legend" aria-label="Colours">{colouring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.colour} /></svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
+    <li class="muted">{note}</li></ul>;
+}
+
+// Bar shows the used part of a capacity, with a mark where a threshold begins.
+export function Bar({ label, used, capacity, mark }: { label: string; used: number; capacity: number; mark?: number }) {
+  const x = (n: number) => capacity > 0 ? Math.max(0, Math.min(1000, n / capacity * 1000)) : 0;
+  return <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={label}>
+    <rect class="back" width="1000" height="10" /><rect class={mark !== undefined && used > mark ? "over" : "used"} width={x(used)} height="10" />
+    {mark !== undefined && <rect class="mark" x={Math.min(997, x(mark))} width="3" height="10" />}
+  </svg>;
 }
 
 // Table is a table that scrolls within the page. Its container can have the keyboard focus.

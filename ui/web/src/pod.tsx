@@ -3,10 +3,11 @@ import { getJSON } from "./client";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Table } from "./parts";
 import { formatAge, plural } from "./quantity";
-import { navigate, viewURL } from "./route";
-import { usePolled } from "./store";
+import { historyPath, timeOf } from "./history";
+import { currentRoute, navigate, viewURL } from "./route";
+import { useLive } from "./store";
 
-interface Verdict { name: string; feasible: boolean; plugin?: string; code?: string; reasons?: string[]; numbers?: { message: string }[]; scores?: Record<string, number>; total?: number }
+export interface Verdict { name: string; feasible: boolean; plugin?: string; code?: string; reasons?: string[]; numbers?: { message: string }[]; scores?: Record<string, number>; total?: number }
 export interface Explanation {
   pod: string; node?: string; profile?: string; outcome?: string; message?: string; nominatedNode?: string; problems?: string[]; extendersNotCalled?: boolean;
   preEnqueue?: Verdict; preFilter?: Verdict; nodes?: Verdict[]; top?: string[]; choice?: string;
@@ -20,7 +21,8 @@ export interface Explanation {
 const maxNodes = 100;
 
 export function getExplanation(namespace: string, name: string, signal?: AbortSignal): Promise<Explanation> {
-  return getJSON("/ui/api/pod", { namespace, name }, signal);
+  const at = timeOf(currentRoute());
+  return getJSON(historyPath("pod", at), { namespace, name, at }, signal);
 }
 
 export function PodView({ route }: ViewProps) {
@@ -37,12 +39,12 @@ export function PodView({ route }: ViewProps) {
       <label>Pod <input key={name} name="pod" defaultValue={name ? namespace + "/" + name : ""} placeholder="namespace/name" size={40} spellcheck={false} autocomplete="off" /></label>
       <button type="submit">Explain</button>
     </form>
-    {name ? <Explained namespace={namespace} name={name} /> : <p>Enter a pod, or choose one in the <Link to={viewURL("queue")}>queue</Link> or on a node of the <Link to={viewURL("fleet")}>fleet</Link>.</p>}
+    {name ? <Explained namespace={namespace} name={name} at={timeOf(route)} /> : <p>Enter a pod, or choose one in the <Link to={viewURL("queue")}>queue</Link> or on a node of the <Link to={viewURL("fleet")}>fleet</Link>.</p>}
   </>;
 }
 
-function Explained({ namespace, name }: { namespace: string; name: string }) {
-  const { value: x, error } = usePolled((signal) => getExplanation(namespace, name, signal), 10000, [namespace, name]);
+function Explained({ namespace, name, at }: { namespace: string; name: string; at: string }) {
+  const { value: x, error } = useLive<Explanation>(historyPath("pod", at), { namespace, name, at }, at ? 0 : 10);
   return <>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Evaluating all nodes…</p>}
@@ -74,7 +76,7 @@ function Summary({ x }: { x: Explanation }) {
   </div>;
 }
 
-const preemptionTexts: Record<string, string> = {
+export const preemptionTexts: Record<string, string> = {
   notTried: "not tried", policyNever: "the pod's policy is Never", victimsTerminating: "victims are terminating", noCandidates: "no pods of lower priority can make room", nominated: "possible", error: "failed",
 };
 
@@ -123,10 +125,11 @@ function Nodes({ x }: { x: Explanation }) {
 }
 
 function History({ x }: { x: Explanation }) {
-  const events = [...(x.decisions ?? []).map((d) => ({ time: d.time, what: d.action + (d.outcome && d.outcome !== "Done" ? ": " + d.outcome : ""), node: d.node, message: [d.message, d.victims?.length ? "victims: " + d.victims.join(", ") : ""].filter(Boolean).join("; ") })),
-    ...(x.displacements ?? []).map((d) => ({ time: d.time, what: "displaced: " + d.cause, node: d.node, message: d.message }))].sort((a, b) => (a.time < b.time ? 1 : -1));
+  const events = [...(x.decisions ?? []).map((d) => ({ decided: true, time: d.time, what: d.action + (d.outcome && d.outcome !== "Done" ? ": " + d.outcome : ""), node: d.node, message: [d.message, d.victims?.length ? "victims: " + d.victims.join(", ") : ""].filter(Boolean).join("; ") })),
+    ...(x.displacements ?? []).map((d) => ({ decided: false, time: d.time, what: "displaced: " + d.cause, node: d.node, message: d.message }))].sort((a, b) => (a.time < b.time ? 1 : -1));
   if (events.length === 0) return null;
-  return <section><h2>Past decisions</h2><Table label="Past decisions" head={["When", "What", "Node", "Message"]}>
-    {events.slice(0, maxNodes).map((d, i) => <tr key={i}><td><time dateTime={d.time} title={d.time}>{formatAge(d.time)} ago</time></td><td>{d.what}</td><td>{d.node}</td><td>{d.message}</td></tr>)}
+  return <section><h2>Past decisions</h2><Table label="Past decisions" head={["When", "What", "Node", "Message", ""]}>
+    {events.slice(0, maxNodes).map((d, i) => <tr key={i}><td><time dateTime={d.time} title={d.time}>{formatAge(d.time)} ago</time></td><td>{d.what}</td><td>{d.node}</td><td>{d.message}</td>
+      <td>{d.decided && <Link to={`/ui/compare?pod=${encodeURIComponent(x.pod)}&at=${encodeURIComponent(d.time)}`} label={`Compare the decision of ${d.time} with the present`}>Compare</Link>}</td></tr>)}
   </Table></section>;
 }

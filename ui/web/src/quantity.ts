@@ -1,3 +1,5 @@
+import { currentRoute, viewsOfTime } from "./route";
+
 const suffixes: Record<string, number> = {
   n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
   Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60,
@@ -22,7 +24,13 @@ export function formatAmount(resource: string, value: number): string {
   return Math.round(value) + " B";
 }
 
-export function formatAge(since: string | number | undefined, now = Date.now()): string {
+// shownTime returns the time that the view shows: that of the slider if it shows earlier times, else the present.
+export function shownTime(): number {
+  const { view, options } = currentRoute();
+  return (viewsOfTime.includes(view) && Date.parse(options.get("at") ?? "")) || Date.now();
+}
+
+export function formatAge(since: string | number | undefined, now = shownTime()): string {
   const at = typeof since === "number" ? since : Date.parse(since ?? "");
   if (!at) return "–";
   const s = Math.max(0, Math.round((now - at) / 1000));

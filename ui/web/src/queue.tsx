@@ -1,20 +1,21 @@
 import { useState } from "preact/hooks";
-import { getJSON } from "./client";
+import { historyPath, timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Select } from "./parts";
 import { Explanation, getExplanation } from "./pod";
 import { formatAge, plural } from "./quantity";
 import { viewURL } from "./route";
-import { usePolled } from "./store";
+import { useLive } from "./store";
 
 interface Pending { pod: string; scheduler: string; priority: number; state: string; created?: string; since?: string; nominatedNode?: string; message?: string; gates?: string[] }
 
 const maxRows = 500;
-const interval = 3000;
+const interval = 3; // in seconds
 const states = ["nominated", "new", "error", "unschedulable", "gated"];
 
 export function QueueView({ route, namespace }: ViewProps) {
-  const { value, error } = usePolled((signal) => getJSON<{ pods: Pending[] }>("/ui/api/queue", { namespace }, signal), interval, [namespace]);
+  const at = timeOf(route);
+  const { value, error } = useLive<{ pods: Pending[] }>(historyPath("queue", at), { namespace, at }, at ? 0 : interval);
   const state = route.options.get("state") ?? "";
   const all = value?.pods ?? [], pods = all.filter((p) => !state || p.state === state);
   const parts = states.map((s) => [s, all.filter((p) => p.state === s).length] as const).filter((e) => e[1] > 0);

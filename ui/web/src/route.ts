@@ -8,6 +8,9 @@ function decode(part: string): string {
   try { return decodeURIComponent(part); } catch { return part; }
 }
 
+// viewsOfTime are the views that show an earlier time. The others show the present.
+export const viewsOfTime = ["fleet", "pod", "queue", "displacements", "compare"];
+
 export function currentRoute(): Route {
   const [, , view = "", ...parts] = location.pathname.split("/");
   return { view: view || "fleet", parts: parts.filter(Boolean).map(decode), options: new URLSearchParams(location.search) };
@@ -36,10 +39,16 @@ export function setOption(name: string, value: string, none = "") {
   navigate(location.pathname + (text ? "?" + text : ""), true);
 }
 
-// viewURL returns the URL of a view with the namespace of the current view.
+// viewURL returns the URL of a view with the namespace and the time of the current view.
 export function viewURL(view: string, ...parts: string[]): string {
-  const namespace = new URLSearchParams(location.search).get("namespace");
-  return ["/ui", view, ...parts.map(encodeURIComponent)].join("/") + (namespace ? "?namespace=" + encodeURIComponent(namespace) : "");
+  const current = new URLSearchParams(location.search), kept = new URLSearchParams();
+  for (const name of ["namespace", "at"]) if (current.get(name)) kept.set(name, current.get(name)!);
+  return ["/ui", view, ...parts.map(encodeURIComponent)].join("/") + (kept.size ? "?" + kept.toString() : "");
+}
+
+// withOption adds an option to a URL of a view.
+export function withOption(url: string, name: string, value: string): string {
+  return url + (url.includes("?") ? "&" : "?") + name + "=" + encodeURIComponent(value);
 }
 
 // followLink changes the view without loading the page.

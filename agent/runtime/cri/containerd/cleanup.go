@@ -43,6 +43,7 @@ func Cleanup(ctx context.Context, o Options) error {
 // processes.
 const parallelRemovals = 8
 
+// removePods removes all pods of the daemon.
 func (d *Daemon) removePods(ctx context.Context) error {
 	sandboxes, err := d.service.ListPodSandbox(ctx, nil)
 	if err != nil {
@@ -76,7 +77,7 @@ func (d *Daemon) killContainers(ctx context.Context, sandbox string) error {
 }
 
 // ForceCleanup removes what a daemon left behind without starting it: shims and their processes, mounts,
-// network and files. PodCIDR is optional.
+// network and files. o.PodCIDR may be empty.
 func ForceCleanup(o Options) error {
 	errs := []error{killShims(o.socket())}
 	for _, dir := range []string{o.state(), o.Dir} {
@@ -101,7 +102,7 @@ func (o Options) removeFiles() error {
 	return errors.Join(errs...)
 }
 
-// killShims kills the shims of the daemon with that socket and their descendants, and waits until
+// killShims kills the shims of the daemon that serves on socket and their descendants, and waits until
 // they have exited.
 func killShims(socket string) error {
 	deadline := time.Now().Add(10 * time.Second)
@@ -130,10 +131,11 @@ func killShims(socket string) error {
 // procInfo holds the fields of a process in /proc.
 type procInfo struct {
 	parent  int
-	command []string // arguments; empty for a zombie
+	command []string // program and arguments; one empty string for a kernel thread
 }
 
-// isBelowShim reports whether the process is a shim of that daemon or its descendant.
+// isBelowShim reports whether the process is a shim of the daemon that serves on socket, or a
+// descendant of such a shim.
 func (p procInfo) isBelowShim(table map[int]procInfo, socket string) bool {
 	for range table { // bounded, because the table is not a snapshot
 		if p.isShim(socket) {
@@ -148,8 +150,9 @@ func (p procInfo) isBelowShim(table map[int]procInfo, socket string) bool {
 	return false
 }
 
+// isShim reports whether the process is a shim of the containerd at socket.
 func (p procInfo) isShim(socket string) bool {
-	if len(p.command) == 0 || !strings.Contains(filepath.Base(p.command[0]), "containerd-shim") {
+	if !strings.Contains(filepath.Base(p.command[0]), "containerd-shim") {
 		return false
 	}
 	for i, arg := range p.command {
@@ -160,6 +163,7 @@ func (p procInfo) isShim(socket string) bool {
 	return false
 }
 
+// processTable returns the processes of the machine that have not exited, by process ID.
 func processTable() (map[int]procInfo, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -169,11 +173,11 @@ func processTable() (map[int]procInfo, error) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has exited
+			continue // the process has exited
 		}
 		var pid, parent int
 		var state string
-		// pid (name) state parent: the name may contain any character.
+		// The format is: pid (name) state parent. The name may contain any character.
 		end := strings.LastIndexByte(string(stat), ')')
 		if _, err := fmt.Sscan(string(stat), &pid); err != nil || end < 0 {
 			continue

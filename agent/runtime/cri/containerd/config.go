@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// writeConfig writes the configuration of the daemon and of CNI.
+// writeConfig writes the configuration of the daemon and of CNI. It returns the path of the daemon's.
 func writeConfig(o Options) (path string, err error) {
 	for _, dir := range []string{o.Dir, o.root(), o.state(), o.netDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
@@ -33,7 +33,8 @@ func writeConfig(o Options) (path string, err error) {
 	return path, os.WriteFile(path, []byte(containerdConfig(o, plugins)), 0o644)
 }
 
-// containerdConfig returns the daemon's configuration. containerd 1.3 to 2.x reads version 2.
+// containerdConfig returns the daemon's configuration. plugins is the directory of the CNI plugins.
+// containerd 1.3 to 2.x reads version 2.
 func containerdConfig(o Options, plugins string) string {
 	q := strconv.Quote // containerd's TOML parser accepts Go escapes
 	snapshotter := o.Snapshotter

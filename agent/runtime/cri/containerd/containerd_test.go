@@ -20,9 +20,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestDaemonRunsContainer runs a container with a network in a private daemon and checks that
-// no resource remains.
-func TestDaemonRunsContainer(t *testing.T) {
+// TestDaemonRunsContainers checks the exit code, the log and the network of containers in a private
+// daemon. StartContainerd checks at the end that no resource remains.
+func TestDaemonRunsContainers(t *testing.T) {
 	r := container.StartContainerd(t, nil)
 	r.LoadWorkload(t)
 	_, id := r.Run(t, container.Pod{Name: "web", Command: []string{"/bin/sh", "-c", "echo one; echo two; exit 7"}})
@@ -51,10 +51,11 @@ func TestDaemonProtectsLoopback(t *testing.T) {
 	container.StartContainerd(t, func(o *containerd.Options) { bridge = o.Bridge })
 	want := "-A INPUT -d 127.0.0.0/8 -i " + bridge + " "
 	if out, err := exec.Command("iptables", "-w", "-S", "INPUT").Output(); err != nil || !strings.Contains(string(out), want) {
-		t.Errorf("%v, no rule %q in:\n%s", err, want, out)
+		t.Errorf("rules (error %v)\n%swant one with %q", err, out, want)
 	}
 }
 
+// TestValidateOptions checks the errors for invalid options.
 func TestValidateOptions(t *testing.T) {
 	for want, o := range map[string]containerd.Options{
 		"must be an absolute path":      {Dir: "data"},
@@ -86,7 +87,7 @@ func TestCleanup(t *testing.T) {
 			r.Run(t, container.Pod{Name: "remaining", Args: []string{"-listen=:80", "-processes=2"}})
 			r.Stop()
 			r.Daemon = nil
-			if len(leftovers(t, o)) == 0 {
+			if len(remainingResources(t, o)) == 0 {
 				t.Error("no process or mount after stopping the daemon, want those of the pod")
 			}
 			if err := corrupt(o); err != nil {
@@ -95,7 +96,7 @@ func TestCleanup(t *testing.T) {
 			if err := containerd.Cleanup(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
-			if remaining := leftovers(t, o); len(remaining) > 0 {
+			if remaining := remainingResources(t, o); len(remaining) > 0 {
 				t.Errorf("remaining processes and mounts: %q, want none", remaining)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
@@ -157,11 +158,12 @@ func TestDaemonRemovesOrphanedNetns(t *testing.T) {
 // netnsMounts returns the mounted network namespaces of pods.
 func netnsMounts(t *testing.T, o containerd.Options) []string {
 	t.Helper()
-	return slices.DeleteFunc(leftovers(t, o), func(entry string) bool { return !strings.Contains(entry, "/netns/cni-") })
+	return slices.DeleteFunc(remainingResources(t, o), func(entry string) bool { return !strings.Contains(entry, "/netns/cni-") })
 }
 
-// leftovers returns processes and mounts of the daemon's directories.
-func leftovers(t *testing.T, o containerd.Options) (out []string) {
+// remainingResources returns the command lines of processes and the mounts that name the daemon's
+// directories.
+func remainingResources(t *testing.T, o containerd.Options) (out []string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -157,10 +157,13 @@ func (d *Daemon) Stop() {
 func (d *Daemon) supervise(ctx context.Context) {
 	runtime.LockOSThread()
 	defer close(d.done)
-	defer runtime.UnlockOSThread() // or the thread would exit and kill other processes that it has started
+	defer runtime.UnlockOSThread() // otherwise the thread would exit, which kills other processes that it has started
 	for delay := 50 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		if err := removeOrphanedNetns(d.options.state()); err != nil {
 			fmt.Fprintln(d.log, "berth: failed to remove orphaned network namespaces:", err)
+		}
+		if err := removeDamagedResults(cniResultDir, d.options.Bridge); err != nil {
+			fmt.Fprintln(d.log, "berth: failed to remove damaged results of CNI plugins:", err)
 		}
 		start := time.Now()
 		err := d.runOnce(ctx)

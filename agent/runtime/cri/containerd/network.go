@@ -2,6 +2,7 @@ package containerd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -44,8 +45,8 @@ func protectLoopback(o Options) error {
 	return nil
 }
 
-// removeOrphanedNetns removes network namespaces of pods without processes while no daemon runs.
-// A daemon that was killed while it created or removed a pod has lost track of them.
+// removeOrphanedNetns removes network namespaces that no process uses. A daemon that was killed while
+// it created or removed a pod leaves them. Call it only while no daemon runs.
 func removeOrphanedNetns(state string) error {
 	points, err := mounts.Below(state)
 	if err != nil {
@@ -76,6 +77,25 @@ func removeOrphanedNetns(state string) error {
 		}
 		if err == nil {
 			err = os.Remove(point)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// removeDamagedResults removes results of CNI plugins that are not JSON. A plugin that is killed while
+// it writes its result leaves such a file, which makes every removal of the pod fail. Call it only
+// while no daemon runs.
+func removeDamagedResults(dir, bridge string) error {
+	if bridge == "" {
+		return nil
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, bridge+"-*-eth0"))
+	errs := []error{err}
+	for _, path := range paths {
+		result, err := os.ReadFile(path)
+		if err == nil && !json.Valid(result) {
+			err = os.Remove(path)
 		}
 		errs = append(errs, err)
 	}

@@ -31,7 +31,7 @@ type Options struct {
 	Log *os.File
 }
 
-// maxSocketPath is the maximum length of a unix socket path, without the terminating zero.
+// maxSocketPath is the maximum length of a unix socket path in bytes, without the terminating zero.
 const maxSocketPath = 107
 
 func (o Options) state() string {
@@ -79,7 +79,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckRequirements returns what this machine lacks to run a private containerd, or nil.
+// CheckRequirements returns an error that names what this machine lacks to run a private containerd.
 // withNetwork includes the CNI plugins.
 func CheckRequirements(withNetwork bool) error {
 	if os.Getuid() != 0 {

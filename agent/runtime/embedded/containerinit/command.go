@@ -65,8 +65,7 @@ func runExec(s *Spec) error {
 	return nil
 }
 
-// start forks and waits until the command runs. After an error the child has been
-// killed and reaped.
+// start forks and waits until the command runs. After an error the child has been killed and reaped.
 func (c *command) start(joins []int) error {
 	pid, errno := c.fork()
 	_ = syscall.Close(c.childEnd)
@@ -137,6 +136,7 @@ func (c *command) wait() (int, error) {
 	return c.reap()
 }
 
+// reap waits until the child has exited and returns its exit code: 128 plus the signal if one killed it.
 func (c *command) reap() (int, error) {
 	for {
 		var status syscall.WaitStatus

@@ -15,6 +15,7 @@ type startError struct {
 	code    int
 }
 
+// Error implements error.
 func (e *startError) Error() string { return e.message }
 
 // wrapError adds the failed step to an error.

@@ -47,8 +47,8 @@ func (s *Spec) execProgram(joins []int) error {
 	return describeExecErrors(s.Args[0], paths, errnos)
 }
 
-// prepareProgram looks up the user and sets what does not depend on it: working directory,
-// resource limits, umask, and the owner of the standard streams.
+// prepareProgram looks up the user and sets the working directory, the resource limits, the owner of
+// the standard streams and the umask. It returns the user and the environment of the program.
 func (s *Spec) prepareProgram() (identity, []string, error) {
 	if len(s.Args) == 0 || s.Args[0] == "" {
 		return identity{}, nil, &startError{"no command specified", 127}
@@ -99,6 +99,7 @@ func (s *Spec) setOOMScore() error {
 	return wrapError("oom_score_adj", os.WriteFile("/proc/self/oom_score_adj", strconv.AppendInt(nil, *s.OOMScoreAdj, 10), 0o644))
 }
 
+// environ returns the environment of the program, with HOME=home unless it sets HOME.
 func (s *Spec) environ(home string) []string {
 	for _, e := range s.Env {
 		if strings.HasPrefix(e, "HOME=") {
@@ -186,7 +187,7 @@ func resetSignals() error {
 	return nil
 }
 
-// programPaths returns the paths at which a program is searched, in PATH of env.
+// programPaths returns the paths to try for a program, from PATH in env.
 func programPaths(program string, env []string) (paths []string) {
 	if strings.Contains(program, "/") {
 		return []string{program}

@@ -1,8 +1,6 @@
 package containerinit
 
-import (
-	"syscall"
-)
+import "syscall"
 
 // command is a command and what its child process needs to execute it without allocations.
 type command struct {
@@ -10,8 +8,8 @@ type command struct {
 	paths   []string // where the program is searched
 	pid     int      // in the agent's PID namespace
 
-	helperEnd, childEnd int // socket pair: a byte lets the child continue; it closes its end by executing the command
-	names               []*byte
+	helperEnd, childEnd int     // socket pair: a byte lets the child continue; it closes its end by executing the command
+	names               []*byte // paths as C strings
 	argv, envv          []*byte
 	terminal            bool
 	input               [1]byte // from the helper
@@ -20,7 +18,7 @@ type command struct {
 	status []uint32
 }
 
-// newCommand prepares the command.
+// newCommand prepares the command of the Spec, so that its child needs no allocations.
 func (s *Spec) newCommand(env []string) (*command, error) {
 	c := &command{program: s.Args[0], paths: programPaths(s.Args[0], env), terminal: s.Terminal}
 	var err error

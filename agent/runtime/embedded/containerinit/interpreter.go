@@ -1,8 +1,6 @@
 package containerinit
 
-import (
-	"os"
-)
+import "os"
 
 // interpreter returns the ELF interpreter of a program or the interpreter in a script's first
 // line, or "". It does not use debug/elf, whose imports would be initialized first.

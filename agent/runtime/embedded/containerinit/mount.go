@@ -23,20 +23,12 @@ func (m *Mount) mountInto(root int) error {
 	var fd int
 	var err error
 	isFile := false
-	if m.Type == "bind" {
-		var info syscall.Stat_t
-		err = syscall.Stat(m.Source, &info)
-		if err == syscall.ENOENT && m.Make {
-			if err = os.MkdirAll(m.Source, 0o755); err == nil {
-				err = syscall.Stat(m.Source, &info)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		isFile = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
-		fd, err = m.cloneTree()
-	} else {
+	switch m.Type {
+	case "bind":
+		fd, isFile, err = m.cloneSource()
+	case "image":
+		fd, isFile, err = m.cloneImage()
+	default:
 		fd, err = m.newFilesystem()
 	}
 	if err != nil {
@@ -52,15 +44,32 @@ func (m *Mount) mountInto(root int) error {
 	// pipe that blocks.
 	const procSuperMagic = 0x9fa0
 	var info syscall.Statfs_t
-	if m.Type == "bind" && syscall.Fstatfs(mountPoint, &info) == nil && info.Type == procSuperMagic {
+	if (m.Type == "bind" || m.Type == "image") && syscall.Fstatfs(mountPoint, &info) == nil && info.Type == procSuperMagic {
 		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": mounts inside of /proc are not allowed", 128}
 	}
 	return moveMount(fd, mountPoint)
 }
 
-// cloneTree returns a detached copy of the mount tree at Source.
-func (m *Mount) cloneTree() (int, error) {
-	fd, err := openTree(m.Source)
+// cloneSource returns a detached copy of the mount tree at Source, and whether Source is a file. If
+// Make is set, it creates a missing Source as a directory.
+func (m *Mount) cloneSource() (fd int, isFile bool, err error) {
+	var info syscall.Stat_t
+	err = syscall.Stat(m.Source, &info)
+	if err == syscall.ENOENT && m.Make {
+		if err = os.MkdirAll(m.Source, 0o755); err == nil {
+			err = syscall.Stat(m.Source, &info)
+		}
+	}
+	if err != nil {
+		return -1, false, err
+	}
+	fd, err = m.cloneTree(m.Source)
+	return fd, info.Mode&syscall.S_IFMT != syscall.S_IFDIR, err
+}
+
+// cloneTree returns a detached copy of the mount tree at a path, with the flags and propagation of m.
+func (m *Mount) cloneTree(path string) (int, error) {
+	fd, err := openTree(path)
 	if err != nil {
 		return -1, err
 	}

@@ -68,10 +68,13 @@ func MountIndex(name string) (index int, ok bool) {
 // setProcessName sets the name that ps shows and MountIndex reads.
 func setProcessName(text string) { _ = prctl(prSetName, bytePtr(text)) }
 
-// mount mounts the layers with overlayfs. The kernel accepts one page of options, so mount
-// changes to the common directory of the layers and uses relative paths.
+// mount mounts the layers with overlayfs, read-only without Upper. The kernel accepts one page of options,
+// so mount changes to the common directory of the layers and uses relative paths.
 func (r *Root) mount() error {
-	dirs := append([]string{r.Upper, r.Work}, r.Lower...)
+	dirs := r.Lower
+	if r.Upper != "" {
+		dirs = append([]string{r.Upper, r.Work}, r.Lower...)
+	}
 	common := filepath.Dir(dirs[0])
 	for _, p := range dirs[1:] {
 		for common != "/" && !strings.HasPrefix(p, common+"/") {
@@ -89,14 +92,18 @@ func (r *Root) mount() error {
 	for _, l := range r.Lower {
 		lower = append(lower, relative(l))
 	}
-	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + relative(r.Upper) + ",workdir=" + relative(r.Work)
+	options, volatile, flags := "lowerdir="+strings.Join(lower, ":"), "", uintptr(syscall.MS_NODEV|syscall.MS_RDONLY)
+	if r.Upper != "" {
+		// Writable layers need not survive a crash of the machine: skip syncing.
+		options += ",upperdir=" + relative(r.Upper) + ",workdir=" + relative(r.Work)
+		volatile, flags = ",volatile", syscall.MS_NODEV
+	}
 	if len(options) >= os.Getpagesize() {
 		return &startError{"the image has too many layers: flatten it", 128}
 	}
-	// Writable layers need not survive a crash of the machine: skip syncing.
-	err := syscall.Mount("overlay", r.At, "overlay", syscall.MS_NODEV, options+",volatile")
-	if err == syscall.EINVAL {
-		err = syscall.Mount("overlay", r.At, "overlay", syscall.MS_NODEV, options)
+	err := syscall.Mount("overlay", r.At, "overlay", flags, options+volatile)
+	if err == syscall.EINVAL && volatile != "" { // kernels before 5.10 do not have this option
+		err = syscall.Mount("overlay", r.At, "overlay", flags, options)
 	}
 	return wrapError("mounting the image's layers", err)
 }
@@ -181,6 +188,7 @@ func (s *Spec) maskPaths() error {
 	return nil
 }
 
+// remount sets MOUNT_ATTR_ flags of the mount at path.
 func remount(path string, flags uint64) error {
 	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -49,15 +49,19 @@ type Spec struct {
 type Root struct {
 	At          string   // mount point
 	Lower       []string // topmost first
-	Upper, Work string
+	Upper, Work string   // empty: no writable layer
 	Readonly    bool
 }
 
-// Mount is a file system, or a bind mount of a host path.
+// Mount is a mount of a file system, a host path or an image.
 type Mount struct {
-	// Type is "bind" or a file system type: tmpfs, proc, sysfs, devpts, mqueue.
-	Type   string
+	// Type is "bind", "image" or a file system type: tmpfs, proc, sysfs, devpts, mqueue.
+	Type string
+	// Source of an image is an empty directory.
 	Source string `json:",omitempty"`
+	// Lower are the layers of an image, topmost first. SubPath is the part of it to mount.
+	Lower   []string `json:",omitempty"`
+	SubPath string   `json:",omitempty"`
 	// Make creates Source as a directory if it does not exist, for hostPath volumes without a type.
 	Make   bool `json:",omitempty"`
 	Target string

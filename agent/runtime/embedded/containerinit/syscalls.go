@@ -12,10 +12,10 @@ const (
 	callFsopen       = 430
 	callFsconfig     = 431
 	callFsmount      = 432
-	callOpenat2      = 437
-	callMountSetattr = 442
 	callPidfdOpen    = 434
 	callCloseRange   = 436
+	callOpenat2      = 437
+	callMountSetattr = 442
 )
 
 // Constants of the kernel's ABI.
@@ -56,6 +56,7 @@ func pin[T any](p *T) uintptr {
 
 var pinned []any
 
+// bytePtr returns the address of s as a C string, or of an empty one if s contains a NUL byte.
 func bytePtr(s string) uintptr {
 	b, err := syscall.BytePtrFromString(s)
 	if err != nil {
@@ -83,7 +84,7 @@ func moveMount(from, to int) error {
 	return err
 }
 
-// mountAttr is struct mount_attr.
+// mountAttr is the kernel's struct mount_attr.
 type mountAttr struct{ set, _, propagation, _ uint64 }
 
 func mountSetattr(fd int, deep bool, a mountAttr) error {

@@ -79,7 +79,7 @@ func (u *User) resolve() (identity, error) {
 	return id, nil
 }
 
-// resolvePrimaryGroup sets the primary group.
+// resolvePrimaryGroup sets gid to u.GID, or else to group, the name or ID after the user's name.
 func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 	switch n, err := strconv.ParseUint(group, 10, maxIDBits); {
 	case u.GID != nil:
@@ -121,8 +121,8 @@ func (id *identity) addGroupsOf(login string) {
 // forEachLine calls visit with the fields of each line of a file until visit returns false. A missing
 // file has no lines.
 func forEachLine(file string, visit func([]string) bool) {
-	const maxSize = 1 << 20 // the file is untrusted: read only regular files, without blocking
-
+	const maxSize = 1 << 20 // bytes
+	// The file is untrusted: read only regular files, without blocking.
 	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return

@@ -141,7 +141,6 @@ func (s *Server) sandboxOf(ctx context.Context, container string) string {
 	return list[0].GetPodSandboxId()
 }
 
-// containerStatuses returns the statuses of a sandbox's containers.
 func (s *Server) containerStatuses(ctx context.Context, sandbox string) (out []*cri.ContainerStatus, err error) {
 	list, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{PodSandboxId: sandbox})
 	if err != nil {

@@ -16,63 +16,66 @@ import (
 // eventBuffer is the number of events that a slow subscriber may lag behind before its stream ends.
 const eventBuffer = 1024
 
-// eventLog distributes events to subscribers.
-type eventLog struct {
+// eventBroadcaster distributes events to subscribers.
+type eventBroadcaster struct {
 	mu          sync.Mutex
 	subscribers map[chan *cri.ContainerEventResponse]bool
 	closed      bool
 }
 
-// subscribe returns a channel of events. It is closed if the subscriber is too slow, or the log is
-// closed.
-func (l *eventLog) subscribe() chan *cri.ContainerEventResponse {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// subscribe returns a channel of events. The channel is closed if the subscriber is too slow, or the
+// broadcaster is closed.
+func (b *eventBroadcaster) subscribe() chan *cri.ContainerEventResponse {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	c := make(chan *cri.ContainerEventResponse, eventBuffer)
-	if l.closed {
+	if b.closed {
 		close(c)
 		return c
 	}
-	if l.subscribers == nil {
-		l.subscribers = map[chan *cri.ContainerEventResponse]bool{}
+	if b.subscribers == nil {
+		b.subscribers = map[chan *cri.ContainerEventResponse]bool{}
 	}
-	l.subscribers[c] = true
+	b.subscribers[c] = true
 	return c
 }
 
-func (l *eventLog) unsubscribe(c chan *cri.ContainerEventResponse) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.subscribers, c)
+func (b *eventBroadcaster) unsubscribe(c chan *cri.ContainerEventResponse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.subscribers, c)
 }
 
-func (l *eventLog) publish(e *cri.ContainerEventResponse) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.subscribers {
+// publish sends an event to all subscribers. It disconnects those that do not keep up.
+func (b *eventBroadcaster) publish(e *cri.ContainerEventResponse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.subscribers {
 		select {
 		case c <- e:
 		default:
-			delete(l.subscribers, c)
+			delete(b.subscribers, c)
 			close(c)
 		}
 	}
 }
 
-func (l *eventLog) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.subscribers {
+// close ends all subscriptions, and those that follow.
+func (b *eventBroadcaster) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.subscribers {
 		close(c)
 	}
-	l.subscribers, l.closed = nil, true
+	b.subscribers, b.closed = nil, true
 }
 
-// hasSubscribers reports whether an event would be delivered, because its content costs calls.
-func (l *eventLog) hasSubscribers() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.subscribers) > 0
+// hasSubscribers reports whether there are subscribers. Without them, callers skip the calls that the
+// content of an event requires.
+func (b *eventBroadcaster) hasSubscribers() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.subscribers) > 0
 }
 
 // GetContainerEvents implements cri.RuntimeServiceServer.
@@ -121,6 +124,8 @@ func (s *Server) publishSandbox(ctx context.Context, id string, kind cri.Contain
 	}
 }
 
+// publishEvent publishes an event of a container or sandbox with the status of the sandbox and its
+// containers.
 func (s *Server) publishEvent(ctx context.Context, id, sandbox string, kind cri.ContainerEventType) {
 	now := time.Now().UnixNano()
 	e := &cri.ContainerEventResponse{ContainerId: id, ContainerEventType: kind, CreatedAt: now}
@@ -131,7 +136,7 @@ func (s *Server) publishEvent(ctx context.Context, id, sandbox string, kind cri.
 	s.events.publish(e)
 }
 
-// publishRemoved publishes the removal of a container or sandbox.
+// publishRemoved publishes the removal of a container or sandbox, with the last status of the sandbox.
 func (s *Server) publishRemoved(id string, sandbox *cri.PodSandboxStatus) {
 	s.events.publish(&cri.ContainerEventResponse{ContainerId: id, ContainerEventType: cri.ContainerEventType_CONTAINER_DELETED_EVENT,
 		CreatedAt: time.Now().UnixNano(), PodSandboxStatus: sandbox})

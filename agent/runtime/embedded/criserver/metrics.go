@@ -70,7 +70,6 @@ func (s *runtimeServer) ListPodSandboxMetrics(ctx context.Context, _ *cri.ListPo
 	return out, nil
 }
 
-// sandboxMetrics returns the metrics of a sandbox and its containers.
 func sandboxMetrics(s *cri.PodSandboxStats) *cri.PodSandboxMetrics {
 	id, name := s.GetAttributes().GetId(), s.GetAttributes().GetMetadata().GetName()
 	out := &cri.PodSandboxMetrics{PodSandboxId: id}

@@ -22,7 +22,7 @@ type Server struct {
 	runtime Runtime
 	podCIDR string // of the runtime's network, "" if it has none
 	grpc    *grpc.Server
-	events  eventLog
+	events  eventBroadcaster
 }
 
 // maxRequest and maxResponse are the maximum sizes of messages in bytes. The output of ExecSync has
@@ -32,7 +32,8 @@ const (
 	maxResponse = 64 << 20
 )
 
-// New returns a server for a runtime whose pods have addresses of podCIDR, or "" without network.
+// New returns a server for a runtime whose pods have addresses of podCIDR. It is "" if the runtime has
+// no network.
 func New(r Runtime, podCIDR string) *Server {
 	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxResponse))}
 	cri.RegisterRuntimeServiceServer(s.grpc, &runtimeServer{Server: s})

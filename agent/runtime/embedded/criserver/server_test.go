@@ -27,6 +27,7 @@ type harness struct {
 	socket string
 }
 
+// serve serves an embedded runtime with a network until the end of the test.
 func serve(t *testing.T) *harness {
 	t.Helper()
 	r := &harness{Embedded: container.StartEmbedded(t, true, nil)}
@@ -56,7 +57,8 @@ func serve(t *testing.T) *harness {
 	return r
 }
 
-// TestSocket checks that only root can connect, because the socket gives access to the node.
+// TestSocket checks that only root can connect, because the socket gives access to the node, and that
+// Serve rejects a socket in use and an invalid path.
 func TestSocket(t *testing.T) {
 	r := serve(t)
 	info, err := os.Stat(r.socket)
@@ -78,6 +80,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+// TestStatus checks the status and configuration of the runtime, and that the pod network cannot be changed.
 func TestStatus(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	s, err := r.Status(ctx, &cri.StatusRequest{})
@@ -99,7 +102,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestInvalidRequests checks that unsupported or incomplete requests fail with an error that names the call or field.
+// TestInvalidRequests checks that unsupported or incomplete requests fail with an error that names the
+// call or field.
 func TestInvalidRequests(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	sandbox, id := r.Run(t, container.Pod{Name: "unsupported", Args: []string{"-listen=:80"}})
@@ -218,7 +222,7 @@ func TestStats(t *testing.T) {
 	}
 	for _, m := range list {
 		if described[m.GetName()] != len(m.GetLabelValues()) {
-			t.Errorf("metric %s has %d labels, its descriptor %d", m.GetName(), len(m.GetLabelValues()), described[m.GetName()])
+			t.Errorf("metric %s has %d labels, want %d as in its descriptor", m.GetName(), len(m.GetLabelValues()), described[m.GetName()])
 		}
 	}
 	if err := r.Service.StopPodSandbox(ctx, sandbox); err != nil {

@@ -16,7 +16,7 @@ const (
 	PacketErr    = 'E' // from the shim: standard error
 )
 
-// MaxPacket is the maximum payload of a packet.
+// MaxPacket is the maximum payload of a packet to the shim in bytes.
 const MaxPacket = bufferSize - 1
 
 const (
@@ -31,7 +31,7 @@ type client struct {
 	used     bool
 	attached bool
 	pending  int // bytes of input that the container has not read yet
-	offset   int
+	offset   int // of the pending bytes in input
 	input    []byte
 	pollBuf  [1]pollFD
 	limit    syscall.Timespec
@@ -62,7 +62,7 @@ func (s *shim) listen() error {
 	return nil
 }
 
-// accept accepts a client, and closes the connection if there are too many.
+// accept accepts a client. It closes the connection if there are maxClients others.
 func (s *shim) accept() {
 	fd, errno := call(syscall.SYS_ACCEPT4, uintptr(s.listener), 0, 0, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if errno != 0 {
@@ -77,7 +77,7 @@ func (s *shim) accept() {
 	closeFile(fd)
 }
 
-// handlePacket processes one packet of a client.
+// handlePacket handles the next packet of a client, or continues with input that it has read.
 func (s *shim) handlePacket(c *client) {
 	if c.pending > 0 {
 		s.forwardInput(c)
@@ -158,7 +158,7 @@ func (c *client) close() {
 	}
 }
 
-// send sends a packet. It disconnects clients that do not read.
+// send sends a packet. It disconnects a client that does not read within clientTimeout.
 func (c *client) send(packet []byte) {
 	for waited := false; ; waited = true {
 		_, errno := call(syscall.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(unsafe.SliceData(packet))), uintptr(len(packet)), syscall.MSG_NOSIGNAL, 0)

@@ -20,14 +20,15 @@ type shim struct {
 	stdin    int // write end of the container's standard input, or -1
 	clients  [maxClients]client
 	polls    [maxClients + 5]pollFD
-	limit    syscall.Timespec
+	limit    syscall.Timespec // of poll
 	files    fileMappings
 	input    [bufferSize]byte
 	packet   [1 + bufferSize]byte
 }
 
-const bufferSize = 32 << 10
+const bufferSize = 32 << 10 // bytes
 
+// run starts the container and serves it until its exit is recorded.
 func (s *shim) run() {
 	fault, err := s.start()
 	if err == errNotClaimed { // not started: there is nothing to report
@@ -49,7 +50,8 @@ func (s *shim) run() {
 	s.writeExitStatus()
 }
 
-// start starts the container. fault is the error of the container's own process.
+// start starts the container. fault is the error that the container's init process reports: an exit
+// code, a space and a message.
 func (s *shim) start() (fault string, err error) {
 	if s.config, err = readConfig(s.dir); err != nil {
 		return "", err
@@ -124,7 +126,8 @@ func (s *shim) awaitGo() error {
 	return nil
 }
 
-// awaitExec waits until the container's program runs, and returns the error otherwise.
+// awaitExec waits until the container's program runs or its init process reports an error, which it
+// returns as fault.
 func (s *shim) awaitExec(report int) (fault string, err error) {
 	defer closeFile(report)
 	var text []byte
@@ -149,7 +152,7 @@ func (s *shim) awaitExec(report int) (fault string, err error) {
 }
 
 // saveIdentity writes the first line of the init process's report to DIR/user, if it is the identity,
-// and returns the rest. If the disk is full, the container's status has no user.
+// and returns the remaining report. If the disk is full, the container's status has no user.
 func (s *shim) saveIdentity(report []byte) []byte {
 	end := indexByte(report, '\n')
 	if end < 0 || len(report) < len(identityPrefix) || string(report[:len(identityPrefix)]) != identityPrefix {

@@ -41,7 +41,7 @@ type Config struct {
 	Log       string // absolute path; "" for no log
 	Terminal  bool
 	Stdin     bool // attached clients may write to the standard input
-	StdinOnce bool // until the first client disconnects
+	StdinOnce bool // close the standard input when an attached client disconnects
 	// SharedProcesses starts the container in the sandbox's PID namespace.
 	SharedProcesses bool
 }
@@ -125,7 +125,8 @@ func reserveExitFile(dir string) error {
 	return writeAll(fd, make([]byte, exitReserve))
 }
 
-// WriteExit writes DIR/exit for a container whose shim did not.
+// WriteExit writes DIR/exit atomically and durably. The agent calls it for a container whose shim did
+// not.
 func WriteExit(dir string, e Exit) error { return writeFileAtomic(dir+"/"+ExitFile, e.text(), true) }
 
 // StartTime returns the start time of a process in clock ticks since boot, or "" if it does not
@@ -214,6 +215,7 @@ func formatPairs(pairs ...string) []byte {
 	return out
 }
 
+// readPairs reads a file of lines NAME=VALUE.
 func readPairs(file string) (map[string]string, error) {
 	text, err := readFile(file)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // maxLine is the maximum length of a log line before it is split: containerd's default.
 const maxLine = 16 << 10
 
-// containerLog is a container's log: lines "TIME stdout F text", and "P" parts: of long lines, and
-// a last line without a line break.
+// containerLog is a container's log in CRI's format: lines "TIME stdout F text". Parts of a long line,
+// and a last line without a line break, have the tag P instead of F.
 type containerLog struct {
 	path   string
 	fd     int
@@ -40,6 +40,7 @@ func (l *containerLog) reopen() error {
 	return nil
 }
 
+// pathError is an error with its operation, path or both.
 type pathError struct {
 	op  string
 	err error

@@ -98,6 +98,7 @@ func parseMapping(line []byte) (from, to uintptr, ok bool) {
 	return from, to, true
 }
 
+// parseHex parses the hexadecimal number at index i. next is the index after it.
 func parseHex(line []byte, i int) (n uintptr, next int) {
 	for ; i < len(line); i++ {
 		switch c := line[i]; {

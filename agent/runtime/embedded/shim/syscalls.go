@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// forked reports that this process is a fork of the zygote. It has one thread, but its scheduler
+// forked reports whether this process is a fork of the zygote. It has one thread, but its scheduler
 // state is that of the zygote.
 var forked bool
 
@@ -47,7 +47,6 @@ func open(path string, flags, mode int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	const atCwd = ^uintptr(99) // AT_FDCWD, -100
 	return retryEINTR(func() (int, syscall.Errno) {
 		return call(syscall.SYS_OPENAT, atCwd, uintptr(unsafe.Pointer(name)), uintptr(flags|syscall.O_CLOEXEC), uintptr(mode), 0)
 	})
@@ -61,7 +60,6 @@ func write(fd int, text []byte) (int, syscall.Errno) {
 	return call(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(len(text)), 0, 0)
 }
 
-// writeAll writes all of text.
 func writeAll(fd int, text []byte) error {
 	for len(text) > 0 {
 		n, errno := write(fd, text)
@@ -100,7 +98,6 @@ func renameFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	const atCwd = ^uintptr(99)
 	if _, errno := call(syscall.SYS_RENAMEAT, atCwd, uintptr(unsafe.Pointer(a)), atCwd, uintptr(unsafe.Pointer(b)), 0); errno != 0 {
 		return errno
 	}
@@ -109,11 +106,9 @@ func renameFile(from, to string) error {
 
 // unlink removes a file by its C string. Errors are ignored.
 func unlink(name []byte) {
-	const atCwd = ^uintptr(99)
 	_, _ = call(syscall.SYS_UNLINKAT, atCwd, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
 }
 
-// readFile returns the contents of a file.
 func readFile(path string) ([]byte, error) {
 	fd, err := open(path, syscall.O_RDONLY, 0)
 	if err != nil {
@@ -152,6 +147,9 @@ const (
 	prSetMMArgEnd   = 9
 	prSetTHPDisable = 41
 )
+
+// atCwd makes paths relative to the working directory: AT_FDCWD, -100.
+const atCwd = ^uintptr(99)
 
 // callPidfdOpen has the same number on all architectures.
 const callPidfdOpen = 434

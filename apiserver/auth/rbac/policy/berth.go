@@ -41,9 +41,9 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 		},
 		// The permissions of a node agent's service proxy beyond system:node.
 		"system:berth:service-proxy": {allow("list watch", core, "services"), allow("list watch", discovery, "endpointslices")},
-		// The certificate controller approves the requests of nodes for themselves, signs approved
-		// requests, and removes old ones.
-		"system:berth:certificates": certificateRules(),
+		"system:berth:certificates":  certificateRules(),
+		// A component requests its next client certificate. Only its requests for itself are approved.
+		"system:berth:certificate-renewal": {allow("create get list watch", certificates, "certificatesigningrequests")},
 		// Cluster DNS resolves Services, their endpoints and pods.
 		"system:berth:cluster-dns": {
 			allow("list watch", core, "services", "pods", "nodes", "namespaces"),
@@ -63,13 +63,14 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 	}
 }
 
-// certificateRules returns the rules of the controller of CertificateSigningRequests.
+// certificateRules returns the rules of the controller of CertificateSigningRequests. It approves the requests of nodes
+// and components for themselves, signs approved requests, and removes old ones.
 func certificateRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		recordEvents(),
 		allow("delete get list watch", certificates, "certificatesigningrequests"),
 		allow("update", certificates, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
-		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
+		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
 		allowNamed("sign", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
 		allow(read, core, "nodes", "services"),
 		allow(read, discovery, "endpointslices"),

@@ -34,8 +34,8 @@ func componentRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// authDelegatorRules allows a component to delegate authentication and authorization to the API
-// server.
+// authDelegatorRules returns the rules of a component that delegates authentication and
+// authorization to the API server.
 func authDelegatorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create", authentication, "tokenreviews"),
@@ -43,7 +43,7 @@ func authDelegatorRules() []rbacv1.PolicyRule {
 	}
 }
 
-// leaderElectionRules allows a component to hold the named Lease.
+// leaderElectionRules returns the rules of a component that holds the named Lease.
 func leaderElectionRules(name string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create list watch", coordination, "leases"),

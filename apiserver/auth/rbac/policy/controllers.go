@@ -104,7 +104,7 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 		"pvc-protection-controller": {allow("get list update watch", core, "persistentvolumeclaims"), allow(read, core, "pods")},
 		"pv-protection-controller":  {allow("get list update watch", core, "persistentvolumes")},
 		aggregationController: {
-			// escalate: it writes rules that it does not hold.
+			// The verb escalate is required because the controller writes rules that it does not hold.
 			allow("escalate get list patch update watch", rbacGroup, "clusterroles"),
 		},
 	}

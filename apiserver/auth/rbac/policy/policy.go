@@ -55,6 +55,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:berth:descheduler", "system:berth:descheduler", user("system:berth:descheduler")),
 		bind("system:berth:local-directory", "system:berth:local-directory", user("system:berth:local-directory")),
 		bind("system:berth:certificates", "system:berth:certificates", user("system:berth:certificates")),
+		bind("system:berth:certificate-renewal", "system:berth:certificate-renewal", user(schedulerUser), user(controllerUser), user("system:berth:descheduler")),
 		bind("system:berth:service-proxy", "system:berth:service-proxy", group("system:nodes")),
 		bind("system:berth:cluster-dns", "system:berth:cluster-dns", user("system:berth:cluster-dns")),
 		bind("system:berth:simulated-nodes", "system:berth:simulated-nodes", user("system:berth:simulated-nodes")),

@@ -23,12 +23,12 @@ func TestRolesOfKubernetesExist(t *testing.T) {
 	}
 	for name := range strings.FieldsSeq(upstreamRoles) {
 		if !names[name] {
-			t.Errorf("the ClusterRole %s is missing", name)
+			t.Errorf("got no ClusterRole %s, want it", name)
 		}
 	}
 }
 
-// An approver may approve for one signer and nothing else.
+// TestApproverRolesAllowOneSigner checks that an approver may approve for one signer and nothing else.
 func TestApproverRolesAllowOneSigner(t *testing.T) {
 	count := 0
 	for _, r := range ClusterRoles() {
@@ -40,30 +40,32 @@ func TestApproverRolesAllowOneSigner(t *testing.T) {
 		_, signer, _ = strings.Cut(signer, "certificates.k8s.io:")
 		if len(r.Rules) != 1 || !slices.Equal(r.Rules[0].Verbs, []string{"approve"}) || !slices.Equal(r.Rules[0].Resources, []string{"signers"}) ||
 			!slices.Equal(r.Rules[0].APIGroups, []string{"certificates.k8s.io"}) || !slices.Equal(r.Rules[0].ResourceNames, []string{"kubernetes.io/" + signer}) {
-			t.Errorf("%s has rules %v, want approve of signer %s only", r.Name, r.Rules, signer)
+			t.Errorf("%s: got rules %v, want approve of signer %s only", r.Name, r.Rules, signer)
 		}
 	}
 	if count != 4 {
-		t.Errorf("%d approver roles, want 4", count)
+		t.Errorf("got %d approver roles, want 4", count)
 	}
 }
 
+// TestBindingsReferToExistingRoles also checks that no role exists twice.
 func TestBindingsReferToExistingRoles(t *testing.T) {
 	roles := map[string]bool{}
 	for _, r := range ClusterRoles() {
 		if roles[r.Name] {
-			t.Errorf("the role %s exists twice", r.Name)
+			t.Errorf("got role %s twice, want it once", r.Name)
 		}
 		roles[r.Name] = true
 	}
 	for _, b := range ClusterRoleBindings() {
 		if !roles[b.RoleRef.Name] {
-			t.Errorf("%s binds the role %s, which does not exist", b.Name, b.RoleRef.Name)
+			t.Errorf("binding %s: got role %s, want one that exists", b.Name, b.RoleRef.Name)
 		}
 	}
 }
 
-// The autoscaler's service account reads the metrics of other API servers.
+// TestAutoscalerReadsMetrics checks that the service account of the autoscaler may read the metrics of other API
+// servers.
 func TestAutoscalerReadsMetrics(t *testing.T) {
 	granted := map[string]bool{}
 	for _, rule := range controllerRules()["horizontal-pod-autoscaler"] {
@@ -77,7 +79,7 @@ func TestAutoscalerReadsMetrics(t *testing.T) {
 	}
 	for _, want := range []string{"get custom.metrics.k8s.io *", "list custom.metrics.k8s.io *", "get external.metrics.k8s.io *", "list external.metrics.k8s.io *"} {
 		if !granted[want] {
-			t.Errorf("missing permission: %s", want)
+			t.Errorf("got no permission %q, want it", want)
 		}
 	}
 }

@@ -1,0 +1,170 @@
+package restapi
+
+import (
+	"io"
+	"net/http"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// serveSubresource executes a request for a subresource except status.
+func (s *Server) serveSubresource(q *request) (code int, body io.ReadCloser, err error) {
+	var out any
+	switch {
+	case q.kind.stored == store.Pods && q.Subresource == "eviction" && q.Verb == "create":
+		return s.evict(q)
+	case q.kind.stored == store.Pods && q.Subresource == "binding" && q.Verb == "create":
+		s.Do(func() { out, err = s.bind(q) })
+		code = http.StatusCreated
+	case q.Subresource == "scale" && (q.Verb == "get" || q.Verb == "update" || q.Verb == "patch"):
+		s.Do(func() { out, err = s.scale(q) })
+		code = http.StatusOK
+	default:
+		err = notServed(q.URL.Path)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return code, reader(out), nil
+}
+
+// readBody reads the JSON in a request.
+func (q *request) readBody(out any) error {
+	data, err := io.ReadAll(q.Body)
+	if err == nil {
+		err = json.Unmarshal(data, out)
+	}
+	if err != nil {
+		return apierrors.NewBadRequest("reading the request as JSON: " + err.Error())
+	}
+	return nil
+}
+
+// bind binds a pod to a node.
+func (s *Server) bind(q *request) (any, error) {
+	var binding corev1.Binding
+	if err := q.readBody(&binding); err != nil {
+		return nil, err
+	}
+	if err := s.Store.Bind(q.key(), string(binding.UID), binding.Target.Name); err != nil {
+		return nil, err
+	}
+	return success(), nil
+}
+
+// evict evicts a pod and waits for the response, which takes virtual time.
+func (s *Server) evict(q *request) (code int, body io.ReadCloser, err error) {
+	var eviction policyv1.Eviction
+	if err := q.readBody(&eviction); err != nil {
+		return 0, nil, err
+	}
+	r := displacement.EvictionRequest{Pod: q.key(), Requester: "test", DryRun: q.isDryRun()}
+	if o := eviction.DeleteOptions; o != nil {
+		r.Grace, r.DryRun = o.GracePeriodSeconds, r.DryRun || len(o.DryRun) > 0
+		if o.Preconditions != nil && o.Preconditions.ResourceVersion != nil {
+			return 0, nil, apierrors.NewBadRequest("deleteOptions.preconditions.resourceVersion: must not be set in virtual time")
+		}
+		if o.Preconditions != nil && o.Preconditions.UID != nil {
+			r.UID = string(*o.Preconditions.UID)
+		}
+	}
+	responses := make(chan displacement.EvictionResponse, 1)
+	s.Do(func() { s.Evict(r, func(response displacement.EvictionResponse) { responses <- response }) })
+	select {
+	case response := <-responses:
+		return q.evictionResult(response)
+	case <-q.Context().Done():
+		return 0, nil, q.Context().Err()
+	case <-s.Ended:
+		return 0, nil, errEnded
+	}
+}
+
+// evictionResult converts the response of the eviction API.
+func (q *request) evictionResult(r displacement.EvictionResponse) (code int, body io.ReadCloser, err error) {
+	switch r.Code {
+	case http.StatusCreated:
+		return r.Code, reader(success()), nil
+	case 0:
+		return 0, nil, apierrors.NewTimeoutError("no response to the eviction", 0)
+	case http.StatusNotFound:
+		return 0, nil, apierrors.NewNotFound(q.kind.GroupResource(), q.Name)
+	case http.StatusTooManyRequests:
+		err := apierrors.NewTooManyRequests(r.Message, int(r.RetryAfter.Seconds()))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: r.Message}}
+		return 0, nil, err
+	default:
+		return 0, nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(r.Code), Message: r.Message}}
+	}
+}
+
+// scale returns or changes the Scale of a workload.
+func (s *Server) scale(q *request) (any, error) {
+	stored, err := s.stored(q)
+	if err != nil {
+		return nil, err
+	}
+	workload, _ := stored.DeepCopyObject().(store.Object)
+	out, replicas := scaleOf(workload)
+	if out == nil {
+		return nil, notServed(q.URL.Path)
+	}
+	if q.Verb == "get" {
+		return out, nil
+	}
+	update := autoscalingv1.Scale{}
+	if q.Verb == "update" {
+		err = q.readBody(&update)
+	} else {
+		var data []byte
+		if data, err = q.applyPatch(out); err == nil {
+			err = json.Unmarshal(data, &update)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	*replicas, q.Subresource = &update.Spec.Replicas, ""
+	workload.SetResourceVersion(update.ResourceVersion)
+	if _, err := s.update(q, workload); err != nil {
+		return nil, err
+	}
+	current, err := s.stored(q)
+	if err != nil {
+		return nil, err
+	}
+	out, _ = scaleOf(current)
+	return out, nil
+}
+
+// scaleOf returns the Scale of a workload, and its field for replicas; nil for other kinds.
+func scaleOf(o store.Object) (*autoscalingv1.Scale, **int32) {
+	var replicas **int32
+	var current int32
+	var selector *metav1.LabelSelector
+	switch w := o.(type) {
+	case *appsv1.Deployment:
+		replicas, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	case *appsv1.ReplicaSet:
+		replicas, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	case *appsv1.StatefulSet:
+		replicas, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	default:
+		return nil, nil
+	}
+	out := &autoscalingv1.Scale{TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"}, ObjectMeta: metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(),
+		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp()}, Status: autoscalingv1.ScaleStatus{Replicas: current, Selector: metav1.FormatLabelSelector(selector)}}
+	if *replicas != nil {
+		out.Spec.Replicas = **replicas
+	}
+	return out, replicas
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// explainAt prints the explanation of a pod in the recorded state of a time.
+func (s *objectSource) explainAt(w io.Writer, settings settings.Settings, journalPath, namespace, name, text string, output *cli.Output, nodes bool) error {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return fmt.Errorf("--at %q: must be a time such as 2026-03-01T12:00:00Z", text)
+	}
+	if len(s.dumps) > 0 {
+		return errors.New("--at: evaluates the recorded state: remove -f")
+	}
+	dir, err := journalDir(journalPath, s.kubeconfig)
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		return errors.New("--at: no journal next to the kubeconfig: set --journal")
+	}
+	pod, err := explainRecordedPod(settings, dir, namespace, name, at)
+	if err != nil {
+		return err
+	}
+	return output.Print(w, cli.Printable{Object: cli.JSONText(pod.JSON), Text: func(w io.Writer, _ bool) error {
+		switch p := pod.(type) {
+		case *explain.PodExplanation:
+			return p.Text(w, nodes)
+		case explain.DeletedPod:
+			return p.Text(w)
+		default:
+			return fmt.Errorf("explaining a pod: unexpected type %T", pod)
+		}
+	}})
+}

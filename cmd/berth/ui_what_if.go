@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/explain"
+)
+
+// drain returns the output of `berth drain --what-if -o json`.
+func (a uiAnswers) drain(ctx context.Context, config *rest.Config, nodes []string, o drain.Options) ([]byte, error) {
+	objects, err := readCluster(ctx, config, "", "")
+	if err != nil {
+		return nil, err
+	}
+	scheduler, err := drainScheduler(a.settings)
+	if err != nil {
+		return nil, err
+	}
+	r, err := previewDrain(scheduler, objects, dedupe(nodes), o)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return r.JSON()
+}
+
+// zones returns the output of `berth zones -o json`.
+func (a uiAnswers) zones(ctx context.Context, config *rest.Config) ([]byte, error) {
+	nodes, err := listZoneNodes(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(explain.ZonesOf(nodes, a.settings.Berth.NodeLifecycle.Options(), time.Now()))
+}
+
+// previewTimeout bounds how long a preview of the descheduler waits for lists: informers retry
+// those that the user may not read.
+const previewTimeout = 20 * time.Second
+
+// descheduler returns the output of `berth descheduler --dry-run -o json`.
+func (a uiAnswers) descheduler(ctx context.Context, config *rest.Config, maxEvictions *int) ([]byte, error) {
+	if err := checkListable(ctx, config); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, previewTimeout, fmt.Errorf("reading the cluster took longer than %v: check that you may list and watch what `berth explain` reads", previewTimeout))
+	defer cancel()
+	o := descheduler.Options{Policy: a.policy, Mode: descheduler.Planned, DryRun: true, Timeouts: execution.DefaultTimeouts(), Log: klog.Background()}
+	limitEvictions(&o.Policy, maxEvictions)
+	r, err := runDescheduler(ctx, config, a.settings, o, false)
+	if err != nil {
+		return nil, err
+	}
+	return r.JSON()
+}
+
+// checkListable returns the API server's error if the user may not list the objects that a preview needs most.
+func checkListable(ctx context.Context, config *rest.Config) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	one := metav1.ListOptions{Limit: 1}
+	if _, err := client.CoreV1().Pods("").List(ctx, one); err != nil {
+		return err
+	}
+	if _, err := client.CoreV1().Nodes().List(ctx, one); err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Namespaces().List(ctx, one)
+	return err
+}

@@ -1,0 +1,84 @@
+package main
+
+import "strings"
+
+// software is a project's release: how it is built and installed, and what shows that it works.
+type software struct {
+	name    string
+	job     string // its main job, for the document
+	module  string
+	version string
+	sum     string // of the module, as in go.sum
+	reason  string // why this is not the version that users install, or "" if it is
+	// programs of the module, with the images that contain them.
+	programs []program
+	// test images that the checks use; each has busybox.
+	images []string
+	// setup are the commands that install it, and checks those that show that it works.
+	setup, checks []step
+	// suites are packages with tests for envtest, relative to the module. They run on berth server.
+	suites []string
+}
+
+// program is a program of a module and the image that contains it.
+type program struct {
+	name    string // of the binary
+	pkg     string // relative to the module
+	flags   string // of the linker
+	image   string // reference in the manifests
+	pulled  bool   // the manifests have the pull policy Always
+	path    string // in the image
+	user    string
+	workDir string
+}
+
+// step is a command, and what it must print.
+type step struct {
+	does    string // for the output and the document
+	program string // kubectl, helm or sh; empty means kubectl
+	args    []string
+	input   string // standard input
+	// want is a regular expression that the output must match. The command is run again until it does.
+	want string
+	// denied requires that the command fails, as well as want.
+	denied bool
+}
+
+// allSoftware is in the order in which it runs.
+var allSoftware = []software{kueue, gatekeeper, argoRollouts, karpenter, certManager}
+
+// noResource matches the message of kubectl for a resource that is not served: with and without the resource in its cache.
+const noResource = "the server (doesn't have a resource type|could not find the requested resource)"
+
+// sourceVariable is replaced in arguments by the directory with the module's sources.
+const sourceVariable = "{source}"
+
+// arguments returns the arguments of a step.
+func (s step) arguments(source string) []string {
+	var args []string
+	for _, a := range s.args {
+		args = append(args, strings.ReplaceAll(a, sourceVariable, source))
+	}
+	return args
+}
+
+// kubectl returns a step that runs kubectl. The arguments are separated by spaces.
+func kubectl(does, args string) step { return step{does: does, args: strings.Fields(args)} }
+
+// apply returns a step that applies a manifest. It is repeated while the API server refuses it, because a webhook may
+// start to serve later than its pod is ready.
+func apply(does, manifest string) step {
+	return step{does: does, args: []string{"apply", "-f", "-"}, input: manifest, want: " (created|configured|unchanged|serverside-applied)"}
+}
+
+// prints returns the step with a regular expression that its output must match.
+func (s step) prints(want string) step {
+	s.want = want
+	return s
+}
+
+// isDenied returns a step that must fail with a message that matches a regular expression.
+func (s step) isDenied(want string) step {
+	s.want, s.denied = want, true
+	return s
+}

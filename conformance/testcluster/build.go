@@ -1,0 +1,55 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ModuleDir returns the directory of a module that the module in dir uses.
+func ModuleDir(ctx context.Context, dir, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module %s: %w", module, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// BuiltProgram returns the absolute path of a program that dir has, or "".
+func BuiltProgram(dir, name string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	path, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		return "", fmt.Errorf("-programs: %w", err)
+	}
+	return path, nil
+}
+
+// GoCommand runs the go command in a module and prints how long it took.
+func GoCommand(ctx context.Context, dir, name string, args []string) error {
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", name, err, out)
+	}
+	usage := cmd.ProcessState
+	fmt.Printf("built %s in %s (%s of CPU)\n", name, time.Since(start).Round(time.Second), (usage.UserTime() + usage.SystemTime()).Round(time.Second))
+	return nil
+}

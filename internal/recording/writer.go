@@ -1,0 +1,252 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Kinds of records.
+const (
+	headerRecord   byte = 'H'
+	objectRecord   byte = 'O'
+	decisionRecord byte = 'D'
+	stepRecord     byte = 'S'
+)
+
+// minSegments is the minimum number of segments of a recording of the maximum size, unless its snapshots are large.
+const minSegments = 32
+
+// maxSegment is the maximum size of a segment unless most of it is its snapshot. Readers keep a segment in memory.
+const maxSegment = 64 << 20
+
+// retryInterval is the time after an error in which steps are dropped.
+const retryInterval = 10 * time.Second
+
+// writer encodes steps and writes segments.
+type writer struct {
+	o    Options
+	dir  string
+	z    *zstd.Encoder
+	next int // number of the next file
+
+	header       Header
+	state        *State
+	encoder      *encoder // nil: the next step starts a segment
+	starting     bool     // the encoded steps start a segment
+	segment      *segmentFile
+	headerRecord []byte // of the segment that the encoded steps start
+	spare        batch  // for the next pending steps
+	scratch      []byte // an effect
+	frame        []byte
+	// failing is set after an error. Until retryAt, steps are dropped.
+	failing bool
+	retryAt time.Time
+}
+
+func newWriter(dir string, o Options) (*writer, error) {
+	paths, err := segmentPaths(dir, o.Writer)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{o: o, dir: dir, next: 1, state: newState(), header: Header{Schema: Schema, Options: json.RawMessage("null")}}
+	if len(paths) > 0 {
+		last, err := segmentNumber(paths[len(paths)-1])
+		if err != nil {
+			return nil, err
+		}
+		w.next = last + 1
+	}
+	w.z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	return w, err
+}
+
+// startRun starts a run. The next step starts a segment.
+func (w *writer) startRun(now time.Time, options json.RawMessage) {
+	w.endSegment(false)
+	w.state = newState()
+	w.header = Header{Schema: Schema, Run: now.UTC(), Number: -1, Options: options}
+}
+
+// endSegment makes the next step start a segment, with a gap before it or not.
+func (w *writer) endSegment(gap bool) {
+	w.encoder = nil
+	w.header.Gap = w.header.Gap || gap
+}
+
+// apply applies steps to the state.
+func (w *writer) apply(b *batch) {
+	events, effects := b.events, b.effects
+	for _, s := range b.steps {
+		for _, e := range events[:s.events] {
+			w.state.applyEvent(e)
+		}
+		for _, e := range effects[:s.effects] {
+			w.state.applyEffect(s.now, e)
+		}
+		events, effects = events[s.events:], effects[s.effects:]
+	}
+}
+
+// encode encodes steps, after a header and a snapshot if they start a segment, and applies them to the state.
+func (w *writer) encode(b *batch) {
+	if w.encoder == nil {
+		w.encoder, w.starting = newEncoder(), true
+		w.header.Number++
+		w.header.Start = b.steps[0].now.UTC()
+		w.encodeHeader()
+		w.encodeSnapshot()
+		w.header.Gap = false
+	}
+	e, events, effects := w.encoder, b.events, b.effects
+	for _, s := range b.steps {
+		e.buf = append(e.buf, stepRecord)
+		e.time(s.now)
+		e.int(int64(s.limit))
+		e.uint(uint64(s.events))
+		for _, event := range events[:s.events] {
+			e.event(event)
+		}
+		e.uint(uint64(s.effects))
+		for _, effect := range effects[:s.effects] {
+			w.encodeEffect(effect)
+		}
+		e.time(s.wake)
+		events, effects = events[s.events:], effects[s.effects:]
+	}
+	w.apply(b)
+}
+
+// encodeEffect appends an effect after its length.
+func (w *writer) encodeEffect(effect scheduling.Effect) {
+	e := w.encoder
+	buf := e.buf
+	e.buf = w.scratch[:0]
+	e.effect(effect)
+	w.scratch, e.buf = e.buf, buf
+	e.uint(uint64(len(w.scratch)))
+	e.buf = append(e.buf, w.scratch...)
+}
+
+// encodeHeader encodes the header, which has a frame of its own.
+func (w *writer) encodeHeader() {
+	data, err := json.Marshal(w.header)
+	if err != nil {
+		panic(err) // all fields have a JSON form
+	}
+	e := encoder{buf: []byte{headerRecord}}
+	e.string(string(data))
+	w.headerRecord = e.buf
+}
+
+func (w *writer) encodeSnapshot() {
+	for _, k := range w.state.sortedKeys() {
+		w.encoder.buf = append(w.encoder.buf, objectRecord)
+		w.encoder.object(w.state.objects[k])
+	}
+	for _, k := range w.state.sortedKeys() {
+		if d, ok := w.state.decisions[k.name]; ok && k.tag == podTag {
+			w.encoder.buf = append(w.encoder.buf, decisionRecord)
+			w.encoder.time(d.At)
+			w.encodeEffect(d.Effect)
+		}
+	}
+}
+
+// write writes the encoded steps. After an error the next step starts a segment after a gap.
+func (w *writer) write() (written int64, err error) {
+	w.frame = w.frame[:0]
+	if w.starting {
+		w.frame = appendFrame(w.frame, w.headerRecord, w.z)
+	}
+	w.frame = appendFrame(w.frame, w.encoder.buf, w.z)
+	w.encoder.buf = w.encoder.buf[:0]
+	if err := w.writeFrame(); err != nil {
+		w.endSegment(true)
+		w.retryAt = time.Now().Add(retryInterval)
+		return 0, err
+	}
+	if w.segment.full(w.o.MaxBytes) {
+		w.endSegment(false)
+	}
+	return int64(len(w.frame)), nil
+}
+
+// full reports whether the next step must start a segment.
+func (s *segmentFile) full(maxBytes int64) bool {
+	return s.size > maxBytes/minSegments && s.size > 4*s.initial || s.size > maxSegment && s.size > 2*s.initial || s.size > maxBytes/2
+}
+
+func (w *writer) writeFrame() error {
+	first := w.starting
+	w.starting = false
+	if first {
+		if err := w.replaceSegment(); err != nil {
+			return err
+		}
+	}
+	s := w.segment
+	err := s.write(w.frame)
+	switch {
+	case err != nil && first: // a segment without a header is of no use
+		w.segment = nil
+		return errors.Join(err, s.remove())
+	case err != nil:
+		return err
+	case first:
+		s.initial = s.size
+	}
+	return w.deleteOldest()
+}
+
+func (w *writer) replaceSegment() error {
+	if err := w.close(); err != nil {
+		return err
+	}
+	s, err := createSegment(w.dir, w.o.Writer, w.next)
+	if err != nil {
+		return err
+	}
+	w.segment = s
+	w.next++
+	return nil
+}
+
+// deleteOldest deletes the oldest segments above the maximum size, except the newest.
+func (w *writer) deleteOldest() error {
+	paths, err := segmentPaths(w.dir, w.o.Writer)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for i := len(paths) - 1; i >= 0; i-- {
+		info, err := os.Stat(paths[i])
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted by the user
+		}
+		if err != nil {
+			return err
+		}
+		if total += info.Size(); total <= w.o.MaxBytes || i == len(paths)-1 {
+			continue
+		}
+		if err := os.Remove(paths[i]); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) close() error {
+	if w.segment == nil {
+		return nil
+	}
+	err := w.segment.f.Close()
+	w.segment = nil
+	return err
+}

@@ -1,0 +1,129 @@
+package coroutine
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Group is the coroutines of one simulated process. The zero value is empty. It is not safe for concurrent use.
+type Group struct {
+	current *coroutine          // the running one; nil outside of coroutines
+	live    map[*coroutine]bool // coroutines that have not ended
+	started uint64              // number of started coroutines
+}
+
+type coroutine struct {
+	name   string
+	number uint64 // order of the start
+	next   func() (wait, bool)
+	stop   func()
+	ended  func()
+	yield  func(wait) bool
+}
+
+// wait starts what a coroutine waits for, and is passed the function that resumes the coroutine.
+type wait func(resume func())
+
+// killed is the panic value that unwinds a killed coroutine.
+type killed struct{}
+
+// Go starts a coroutine and returns when it first waits or ends. name is the value of Name in it.
+func (g *Group) Go(name string, f func()) { g.start(name, f, nil) }
+
+// start is Go with a function that is called outside of the coroutine when f has returned; it may be nil.
+func (g *Group) start(name string, f, ended func()) {
+	g.started++
+	c := &coroutine{name: name, number: g.started, ended: ended}
+	c.next, c.stop = iter.Pull(func(yield func(wait) bool) {
+		defer func() {
+			if cause := recover(); cause != nil && cause != any(killed{}) {
+				panic(cause)
+			}
+		}()
+		c.yield = yield
+		f()
+	})
+	if g.live == nil {
+		g.live = map[*coroutine]bool{}
+	}
+	g.live[c] = true
+	g.resume(c)
+}
+
+// resume runs a coroutine until it waits or ends.
+func (g *Group) resume(c *coroutine) {
+	previous := g.current
+	g.current = c
+	start, waits := c.next()
+	g.current = previous
+	if !waits {
+		delete(g.live, c)
+		if c.ended != nil {
+			c.ended()
+		}
+		return
+	}
+	start(func() {
+		if g.live[c] {
+			g.resume(c)
+		}
+	})
+}
+
+// Name returns the name of the running coroutine, or "" outside of one.
+func (g *Group) Name() string {
+	if g.current == nil {
+		return ""
+	}
+	return g.current.name
+}
+
+// Wait suspends the running coroutine. start is called outside of it and is passed the function that resumes it,
+// which must be called at most once. If the group is killed before, Wait does not return.
+func (g *Group) Wait(start func(resume func())) {
+	if !g.current.yield(start) {
+		panic(killed{})
+	}
+}
+
+// Exit ends the running coroutine, as if its process were killed.
+func (g *Group) Exit() { panic(killed{}) }
+
+// ForEach calls f with the numbers from 0 to n-1, at most limit at the same time, each in a coroutine with the name of
+// the running one, and waits until all have returned.
+func (g *Group) ForEach(n, limit int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
+	name := g.Name()
+	g.Wait(func(resume func()) {
+		started, running, done := 0, 0, false
+		var fill func()
+		fill = func() {
+			for started < n && running < limit {
+				i := started
+				started++
+				running++
+				g.start(name, func() { f(i) }, func() { running--; fill() })
+			}
+			if running == 0 && !done {
+				done = true
+				resume()
+			}
+		}
+		fill()
+	})
+}
+
+// Kill ends all coroutines in the order in which they started.
+func (g *Group) Kill() {
+	for _, c := range slices.SortedFunc(maps.Keys(g.live), func(a, b *coroutine) int { return cmp.Compare(a.number, b.number) }) {
+		g.current = c
+		c.stop()
+		delete(g.live, c)
+	}
+	g.current = nil
+}

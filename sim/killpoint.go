@@ -1,0 +1,43 @@
+package sim
+
+import "time"
+
+// KillPoint kills an actor at one of its requests, so that a test can enumerate the requests of a run.
+type KillPoint struct {
+	Actor   string
+	Request int // number of the request, from 1; restarts do not reset it
+	// Executed kills the actor after the API server has executed the request and before the response, instead of before
+	// the execution.
+	Executed bool
+	// Restart is the time until the actor restarts.
+	Restart time.Duration
+}
+
+// SetKillPoint sets the kill point.
+func (w *World) SetKillPoint(k KillPoint) { w.killPoint = &k }
+
+// Requests returns the number of requests that an actor with a Client has sent.
+func (w *World) Requests(actor string) int {
+	if r := w.reflectorOf(actor); r != nil {
+		if c, ok := r.actor.(*Client); ok {
+			return c.requests
+		}
+	}
+	return 0
+}
+
+// killAtRequest reports whether the request that is being sent is the kill point, and kills the actor when the request
+// arrives at the API server.
+func (c *Client) killAtRequest(execute func() error) bool {
+	k := c.w.killPoint
+	if k == nil || k.Actor != c.name || k.Request != c.requests {
+		return false
+	}
+	c.After(c.w.o.Latency, func() {
+		if k.Executed {
+			_ = execute()
+		}
+		c.Kill(k.Restart)
+	})
+	return true
+}

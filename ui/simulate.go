@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/ui/simulation"
+)
+
+// Simulation is the request of a user to run a scenario.
+type Simulation struct {
+	Scenario string  `json:"scenario"`
+	Dump     string  `json:"dump"`    // output of kubectl get: the cluster at the start
+	Cluster  bool    `json:"cluster"` // start with the objects of the cluster that the user may read
+	Seed     *uint64 `json:"seed"`    // nil: the configured one
+}
+
+const (
+	// maxSimulationBody is the maximum size of a request, in bytes; maxScenario that of its scenario.
+	maxSimulationBody = 8 << 20
+	maxScenario       = 64 << 10
+	// maxSimulations is the number of simulations at a time, of which a user may run one.
+	maxSimulations = 1
+	// maxSimulationRequests is the number of users that may wait for a simulation, for at most simulationWait.
+	maxSimulationRequests = 8
+	simulationWait        = 10 * time.Second
+	// simulationEndWait is how long a request waits for the end of the user's previous one, whose client has disconnected.
+	simulationEndWait = time.Second
+	// bodyTimeout bounds the time in which a client sends a request.
+	bodyTimeout = 20 * time.Second
+)
+
+// serveSimulation runs a scenario and sends its states as events: frame, and at the end result or failure.
+func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	user, err := userOf(r.Context(), config)
+	if err != nil {
+		writeFailure(w, err)
+		return
+	}
+	release := s.simulationUsers.acquireWithin(r.Context(), user.Username, simulationEndWait)
+	if release == nil {
+		writeError(w, http.StatusTooManyRequests, "another simulation of this user is running, or too many users wait for one: try again when it has ended")
+		return
+	}
+	defer release()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the writers of tests do not support it
+	var request Simulation
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSimulationBody)).Decode(&request); err != nil {
+		writeError(w, http.StatusBadRequest, "decoding the request: "+err.Error())
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if len(request.Scenario) > maxScenario {
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("scenario: %d bytes: must have at most %d", len(request.Scenario), maxScenario))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), simulationWait)
+	defer cancel()
+	select {
+	case s.simulating <- struct{}{}:
+		defer func() { <-s.simulating }()
+	case <-ctx.Done():
+		writeError(w, http.StatusServiceUnavailable, "other users are simulating: try again later")
+		return
+	}
+	e := startEvents(w)
+	result, err := s.o.Answers.Simulate(r.Context(), config, request, func(f *simulation.Frame) error { return e.sendJSON("frame", f) })
+	if err != nil {
+		f := failureOf(err)
+		f.Line = simulation.ErrorLine(err)
+		_ = e.sendJSON("failure", f) // fails only if the client has disconnected
+		return
+	}
+	_ = e.sendJSON("result", result)
+}
