@@ -268,9 +268,23 @@ func (c *cluster) mustKubectl(args ...string) string {
 	c.t.Helper()
 	r := c.kubectl(args...)
 	if r.code != 0 {
-		c.t.Fatalf("kubectl %s: got %s, want exit code 0", strings.Join(args, " "), r)
+		c.t.Fatalf("kubectl %s: got %s, want exit code 0%s", strings.Join(args, " "), r, c.describePods(args))
 	}
 	return r.stdout
+}
+
+// describePods describes the pods that a failed kubectl wait names, with their events.
+func (c *cluster) describePods(args []string) string {
+	if args[0] != "wait" {
+		return ""
+	}
+	var text strings.Builder
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "pod/") {
+			text.WriteString("\n" + c.kubectl("describe", arg, "--request-timeout=10s").stdout)
+		}
+	}
+	return text.String()
 }
 
 // json is mustKubectl with -o json, decoded into v.

@@ -79,7 +79,7 @@ func (n *node) build(ctx context.Context) (err error) {
 	}
 	n.closers = append(n.closers, n.startEvents())
 	imageMounts, _ := n.runtime.(runtime.ImageMounts)
-	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.diskReserve, Log: o.Log, ImageMounts: imageMounts,
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.claimReserve, Log: o.Log, ImageMounts: imageMounts,
 		Event: func(pod *corev1.Pod, eventType, reason, message string) {
 			n.recordEvent(pod, "", eventType, reason, message)
 		}}); err != nil {

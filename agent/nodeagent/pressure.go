@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
@@ -132,17 +133,18 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	return r
 }
 
-// minDiskReserve is the space in bytes that must stay free when the capacity of a claim is reserved.
-const minDiskReserve = 1 << 30
-
-// diskReserve returns how many bytes of a file system with this capacity must stay free when the
-// capacity of a claim is reserved on it, so that the claim itself causes no disk pressure.
-func (o *Options) diskReserve(capacity int64) int64 {
-	reserve := int64(minDiskReserve)
+// claimReserve returns how many bytes of the file system of a directory must stay free when the capacity
+// of a claim is reserved there, so that the claim itself causes no disk pressure. Capacity is that of the
+// file system, in bytes. The claims of virtual nodes are not on a node's disk, so its thresholds do not apply to them.
+func (o *Options) claimReserve(dir string, capacity int64) (int64, error) {
+	reserve := int64(volume.MinDiskReserve)
+	if separate, err := onDifferentFilesystems(o.Root, dir); err != nil || separate {
+		return reserve, err
+	}
 	for _, t := range o.Kubelet.Pressure.Thresholds {
 		if t.Signal == nodepressure.NodeFsAvailable {
 			reserve = max(reserve, t.Value.Of(capacity).Amount)
 		}
 	}
-	return reserve
+	return reserve, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// defaultDiskReserve is the space in bytes that a disk image leaves free on its file system by default.
-const defaultDiskReserve = 1 << 30
+// MinDiskReserve is the least space in bytes that a disk image leaves free on its file system.
+const MinDiskReserve = 1 << 30
 
 // localMountFlags are the flags of volumes of Berth's provisioner. Programs of one pod must not get
 // rights in another, or on the node.
@@ -124,9 +124,12 @@ func (v *Volumes) checkSpace(dir string, size int64) error {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return fmt.Errorf("file system of %s: %w", dir, err)
 	}
-	capacity, available, reserve := int64(s.Blocks)*s.Frsize, int64(s.Bavail)*s.Frsize, int64(defaultDiskReserve)
+	available, reserve := int64(s.Bavail)*s.Frsize, int64(MinDiskReserve)
 	if v.opts.DiskReserve != nil {
-		reserve = v.opts.DiskReserve(capacity)
+		var err error
+		if reserve, err = v.opts.DiskReserve(dir, int64(s.Blocks)*s.Frsize); err != nil {
+			return err
+		}
 	}
 	if available-size < reserve {
 		return fmt.Errorf("reserving %d bytes on the file system of %s: %d bytes are available, and %d must stay free", size, dir, available, reserve)

@@ -150,7 +150,7 @@ func TestClaimLeavesSpace(t *testing.T) {
 	claim, pv, dir := provisionedClaim(t)
 	h := newFixture(t, claim, pv)
 	requireLoop(t)
-	h.opts.DiskReserve = func(capacity int64) int64 { return capacity }
+	h.opts.DiskReserve = func(_ string, capacity int64) (int64, error) { return capacity, nil }
 	err := h.Prepare(context.Background(), podWith(claimVolume("data", "db")))
 	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
 		t.Errorf("Prepare: %v, want an error about the reserved bytes", err)

@@ -28,9 +28,9 @@ type Options struct {
 	// Node returns the node object: its labels are checked for local volumes, and its allocatable
 	// is the default of resourceFieldRef limits.
 	Node func() *corev1.Node
-	// DiskReserve returns how much of a file system with this capacity must stay free, in bytes, when
-	// the capacity of a claim is reserved on it. Optional; the default is 1 GiB.
-	DiskReserve func(capacity int64) int64
+	// DiskReserve returns how many bytes of the file system of dir must stay free when the capacity of
+	// a claim is reserved there. Capacity is that of the file system. Optional; the default is MinDiskReserve.
+	DiskReserve func(dir string, capacity int64) (int64, error)
 	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, eventType, reason, message string)
 	// ImageMounts provides the content of image volumes. Optional: the runtime mounts images itself.
