@@ -5,7 +5,7 @@ GO ?= go
 # RACE_PACKAGES are the packages with goroutines.
 RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./internal/recording/... ./load/... ./ui/...
 
-.PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
+.PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page bench-history critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,7 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 20000x -timeout 60m
 
 soak: ## long kill loops, many seeds and 100,000 simulations; prints counts
-	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/pods ./agent/runtime/embedded ./agent/volume ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -run 'Soak|RealNodes|Fuzz|Kill|Hostile|PlanVolumes|ForceDeletedPod|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/pods ./agent/runtime/embedded ./agent/volume ./berthtest ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -run 'Soak|RealNodes|Replay|Fuzz|Kill|Hostile|PlanVolumes|ForceDeletedPod|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 
 bench-pressure: ## memory pressure: time to SIGKILL, compared with polling (ARGS=-quick, -help)
 	CGO_ENABLED=0 $(GO) run ./bench/pressure $(ARGS)
@@ -74,6 +74,9 @@ bench-berthtest: ## start time and memory of berthtest next to envtest; builds k
 bench-page: ## web page with 5,000 nodes and 100,000 pods: paint, frame rate, cost of the server; needs npm and chromium (ARGS=-help)
 	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund
 	CGO_ENABLED=0 $(GO) run ./bench/page $(ARGS)
+
+bench-history: ## web page with the recording of a day of OpenB (BERTH_OPENB): time of answers, size, memory (ARGS=-help)
+	CGO_ENABLED=0 $(GO) run ./bench/history $(ARGS)
 
 bench-pods: ## embedded runtime: start and removal of 100 pods, memory of shims
 	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)

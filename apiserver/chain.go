@@ -86,11 +86,13 @@ func (c *chain) serveBuiltIn() (err error) {
 		return err
 	}
 	config := c.copyConfig()
-	config.OpenAPIConfig = nil // see serveOpenAPIv2
+	config.OpenAPIConfig = nil            // see serveOpenAPIv2
+	config.SkipOpenAPIInstallation = true // see serveOpenAPIv3
 	if c.builtIn, err = config.Complete().New("berth", c.extensions.GenericAPIServer); err != nil {
 		return err
 	}
 	serveOpenAPIv2(c.builtIn, c.config.OpenAPIConfig)
+	serveOpenAPIv3(c.builtIn, c.config.OpenAPIV3Config)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -84,13 +85,15 @@ func (s *Server) signalReady(ctx context.Context) {
 		}
 		if err := s.client.Discovery().RESTClient().Get().AbsPath("/readyz").Param("exclude", "etcd-space").Do(ctx).Error(); err == nil {
 			close(s.ready)
-			// The start builds OpenAPI documents of all kinds and leaves more garbage than live
-			// objects.
-			debug.FreeOSMemory()
+			freeStartMemory()
 			return
 		}
 	}
 }
+
+// freeStartMemory returns unused memory to the operating system. The first start of a process builds OpenAPI documents of
+// all kinds and leaves more garbage than live objects.
+var freeStartMemory = sync.OnceFunc(debug.FreeOSMemory)
 
 // addPostStartHooks registers the work that starts once the handlers serve. /readyz waits for the
 // hooks.

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/recording"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
@@ -52,7 +57,7 @@ func testKillRound(t *testing.T, after int) {
 	address := testkit.FreeAddress(t)
 	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(numPods / killNodes / 10), "--node-memory", "64Gi"}
 	c := h.up(args...)
-	a := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
+	a := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, boundAt: map[types.UID]time.Time{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
 	// One watcher at a time: a difference in lag would be reported as a changed binding.
 	watchCtx, stopWatch := context.WithCancel(ctx)
@@ -63,10 +68,12 @@ func testKillRound(t *testing.T, after int) {
 	var arrivals sync.WaitGroup
 	arrivals.Go(func() { a.createAll(ctx, c.protobuf(), after, reached) })
 	<-reached
+	killed := time.Now()
 	c.proc.kill()
 	stopWatch()
 	arrivals.Wait()
 	acknowledged, boundBefore := a.counts()
+	a.checkRecording(t, c, killed)
 
 	restarted := time.Now()
 	c = h.up(args...)
@@ -108,6 +115,7 @@ type acknowledgedPods struct {
 	mu           sync.Mutex
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
+	boundAt      map[types.UID]time.Time // when the binding was observed
 	running      map[types.UID]bool
 	rebound      []string // descriptions of changed bindings
 }
@@ -198,6 +206,9 @@ func (a *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 			a.rebound = append(a.rebound, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, previous, p.Spec.NodeName))
 		}
 		if p.Spec.NodeName != "" {
+			if previous == "" {
+				a.boundAt[p.UID] = time.Now()
+			}
 			a.bound[p.UID] = p.Spec.NodeName
 		}
 		if p.Status.Phase == corev1.PodRunning {
@@ -236,5 +247,49 @@ func (a *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Inte
 	}
 	for _, message := range a.rebound {
 		t.Error(message)
+	}
+}
+
+// checkRecording checks the recording of a killed `berth up`: a replay gives the recorded decisions. With BERTH_SOAK, it
+// also has the bindings that were observed a second before the kill.
+func (a *acknowledgedPods) checkRecording(t *testing.T, c *cluster, killed time.Time) {
+	t.Helper()
+	if r := c.run("replay", "--kubeconfig", c.kubeconfig, "--last"); r.code != 0 || !strings.Contains(r.stdout, "are identical") || strings.Contains(r.stdout, "not replayed") {
+		t.Errorf("berth replay after the kill: got %s, want identical decisions of the whole run", r)
+	}
+	segments, err := recording.Segments(filepath.Join(filepath.Dir(c.kubeconfig), "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := recording.StateAt(segments, killed)
+	if errors.Is(err, recording.ErrNoState) {
+		state = &recording.State{}
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	recorded := map[types.UID]string{}
+	for _, p := range state.Pods() {
+		recorded[types.UID(p.UID)] = p.NodeName
+		if d, ok := state.LastDecision(p.UID); ok && p.NodeName == "" {
+			if bind, ok := d.Effect.(scheduling.Bind); ok {
+				recorded[types.UID(p.UID)] = bind.Node
+			}
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	older, missing := 0, 0
+	for uid, at := range a.boundAt {
+		if killed.Sub(at) < time.Second {
+			continue
+		}
+		older++
+		if recorded[uid] != a.bound[uid] {
+			missing++
+		}
+	}
+	fmt.Printf("soak: journal after kill -9: last step %v before the kill; %d of %d bindings observed a second before the kill are missing\n", killed.Sub(state.At).Round(time.Millisecond), missing, older)
+	if missing > 0 && os.Getenv("BERTH_SOAK") != "" {
+		t.Errorf("%d of %d bindings that were observed a second before the kill are not recorded", missing, older)
 	}
 }

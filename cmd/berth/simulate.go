@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/replay"
+	simscheduler "github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 	"github.com/berthproject/berth/sim/trace"
@@ -28,6 +29,7 @@ import (
 type simulateFlags struct {
 	files, configs            []string
 	scenario, journal, replay string
+	recording                 string
 	timeline                  string
 	output                    cli.Output
 	until                     time.Duration
@@ -56,7 +58,9 @@ violated.`,
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill \
     --openb-priorities -o json
   berth simulate -f dump.yaml --journal run.jsonl
-  berth simulate --replay run.jsonl`,
+  berth simulate --replay run.jsonl
+  berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --recording day
+  berth ui --journal day`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -70,6 +74,7 @@ violated.`,
 	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
 	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
 	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
+	flags.StringVar(&f.recording, "recording", "", "`directory` for a recording of the scheduler, for berth replay --journal and the time slider of berth ui --journal. Without timestamps in -f, the simulation ends at the present")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
 	cli.AddOutputFlag(cmd, flags, &f.output)
 	settings.AddFlag(flags, &f.configs)
@@ -81,7 +86,11 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	if err := f.validate(cmd.Flags().Changed("until")); err != nil {
 		return err
 	}
-	o, err := f.options(cmd.Flags().Changed("seed"))
+	settings, err := settings.Load(f.configs)
+	if err != nil {
+		return err
+	}
+	o, err := f.options(settings, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err
 	}
@@ -93,7 +102,7 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.Options.Stop = func() bool { return cmd.Context().Err() != nil }
-	return f.runSimulation(cmd.OutOrStdout(), s)
+	return f.runSimulation(cmd.OutOrStdout(), s, settings)
 }
 
 func (f *simulateFlags) validate(untilSet bool) error {
@@ -104,21 +113,16 @@ func (f *simulateFlags) validate(untilSet bool) error {
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
-	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.openb.isSet()):
-		return errors.New("--replay: reads its inputs from the journal: remove -f, --journal and --openb-*")
+	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.recording != "" || f.openb.isSet()):
+		return errors.New("--replay: reads its inputs from the journal: remove -f, --journal, --recording and --openb-*")
 	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
 		return errors.New("nothing to simulate: set -f, --scenario, --openb-nodes or --replay")
 	}
 	return f.openb.validate()
 }
 
-// options returns the simulator's options, with the scheduler's from the configuration
-// files.
-func (f *simulateFlags) options(seedSet bool) (cluster.Options, error) {
-	settings, err := settings.Load(f.configs)
-	if err != nil {
-		return cluster.Options{}, err
-	}
+// options returns the simulator's options, with the scheduler's from the settings.
+func (f *simulateFlags) options(settings settings.Settings, seedSet bool) (cluster.Options, error) {
 	var seed *uint64
 	if seedSet {
 		seed = &f.seed
@@ -211,21 +215,14 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	return script.Parse(f.scenario, string(data))
 }
 
-func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err error) {
+func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings settings.Settings) (err error) {
 	var lines []sim.Line
 	s.Options.OnLine = func(l sim.Line) { lines = append(lines, l) }
-	if f.journal != "" {
-		file, err := os.Create(f.journal)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		o := s.Options
-		s.Scenario.Configure(&o)
-		j := replay.NewWriter(file, &o)
-		s.Options.Record = j.Record
-		defer func() { err = errors.Join(err, j.Close()) }()
+	closeRecords, err := f.recordSteps(s, settings)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, closeRecords()) }()
 	bar, start := cli.ProgressBar{W: os.Stderr}, time.Now()
 	s.Progress = func(elapsed time.Duration, c cluster.Counts) {
 		if time.Since(start) > time.Second {
@@ -249,6 +246,46 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 		return fmt.Errorf("simulation: %d expectations failed", n)
 	}
 	return nil
+}
+
+// recordSteps makes the simulation write its journal and its recording, and returns a function that closes them.
+func (f *simulateFlags) recordSteps(s *trace.Simulation, settings settings.Settings) (closeAll func() error, err error) {
+	if f.recording != "" && s.Options.Start.IsZero() { // the time slider ends at the present
+		s.Options.Start = time.Now().UTC().Truncate(time.Second).Add(-s.Until)
+	}
+	o := s.Options
+	s.Scenario.Configure(&o)
+	var records []func(*simscheduler.Step)
+	var closers []func() error
+	closeAll = func() (err error) {
+		for _, c := range closers {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	if f.journal != "" {
+		file, err := os.Create(f.journal)
+		if err != nil {
+			return nil, err
+		}
+		j := replay.NewWriter(file, &o)
+		records, closers = append(records, j.Record), append(closers, j.Close, file.Close)
+	}
+	if f.recording != "" {
+		r, err := newSimulationRecording(f.recording, settings, &o)
+		if err != nil {
+			return nil, errors.Join(err, closeAll())
+		}
+		records, closers = append(records, r.record), append(closers, r.close)
+	}
+	if len(records) > 0 {
+		s.Options.Record = func(step *simscheduler.Step) {
+			for _, record := range records {
+				record(step)
+			}
+		}
+	}
+	return closeAll, nil
 }
 
 func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {

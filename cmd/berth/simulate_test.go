@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/berthproject/berth/internal/recording"
 )
 
 func runSimulate(t *testing.T, args ...string) (string, error) {
@@ -100,6 +103,42 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	if _, err := runSimulate(t, "-f", dump, "--scenario", failing); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
 		t.Errorf("with an expectation that fails: got error %v, want 1 failed expectation", err)
 	}
+}
+
+// TestSimulateRecording checks that a recorded simulation can be replayed, also with options from a scenario and after a
+// restart of the scheduler, and that it ends at the present.
+func TestSimulateRecording(t *testing.T) {
+	dir, scenario := t.TempDir(), writeFile(t, "s.txt", "option backoff=2s ties=3\nnode n cpu=2\npod a cpu=1\nat 5s pod b cpu=2\nat 10s kill scheduler for 1s\nat 20s delete pod a\nuntil 1m\n")
+	if out, err := runSimulate(t, "--scenario", scenario, "--seed", "7", "--recording", dir); err != nil {
+		t.Fatalf("got error %v, want none: %s", err, out)
+	}
+	out, err := runReplay(t, "--journal", dir)
+	if err != nil || strings.Count(out, "are identical") != 2 || strings.Contains(out, "not replayed") {
+		t.Errorf("got %s, %v; want identical decisions of two runs of the scheduler", out, err)
+	}
+	now := time.Now()
+	for age, want := range map[time.Duration]string{time.Second: "n", 50 * time.Second: ""} {
+		state, err := stateAt(dir, now.Add(-age))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if node := nodeOf(state, "b"); node != want {
+			t.Errorf("%v before the end: pod b is on node %q, want %q", age, node, want)
+		}
+	}
+	if _, err := runSimulate(t, "--scenario", scenario, "--recording", dir); err == nil || !strings.Contains(err.Error(), "must be a directory without one") {
+		t.Errorf("a directory with a recording: got %v, want an error", err)
+	}
+}
+
+// nodeOf returns the node of a recorded pod.
+func nodeOf(state *recording.State, name string) string {
+	for _, p := range state.Pods() {
+		if p.Name == name {
+			return p.NodeName
+		}
+	}
+	return ""
 }
 
 // TestDocsExample checks the first example of the simulation guide.

@@ -43,6 +43,9 @@ func (o *Options) machineOptions() machineOptions {
 	return out
 }
 
+// RecordedOptions returns the options that decisions depend on, in the form that NewRecordedMachine reads.
+func (o *Options) RecordedOptions() any { return o.machineOptions() }
+
 // NewRecordedMachine returns a machine with the options of a recording.
 func NewRecordedMachine(options json.RawMessage) (*scheduling.Machine, error) {
 	var m machineOptions

@@ -89,7 +89,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	defer bar.Done()
 	nextMessage, lastMessage := time.Now().Add(progressInterval), ""
 	// Listing thousands of nodes takes the server a while: poll less often.
-	interval := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
+	interval := 10*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(interval); ; {
 		ready, others, err := countReadyNodes(ctx, client, names)
 		if err == nil && ready == len(names) {

@@ -174,13 +174,17 @@ func (r *Recorder) Run(ctx context.Context) {
 		case <-r.flushEarly:
 		case <-ctx.Done():
 		}
-		r.flush()
+		r.Flush()
 	}
-	r.flush() // steps that were added during the last flush
+	r.Flush() // steps that were added during the last flush
 }
 
-// flush writes the pending steps.
-func (r *Recorder) flush() {
+// Flush writes the pending steps. Run calls it; a caller without Run calls it often enough that no steps are dropped.
+// It does nothing on nil.
+func (r *Recorder) Flush() {
+	if r == nil {
+		return
+	}
 	steps := r.encodePending()
 	if steps == 0 {
 		return
@@ -250,6 +254,6 @@ func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
 	}
-	r.flush()
+	r.Flush()
 	return errors.Join(r.w.close(), r.lock.Close())
 }

@@ -111,10 +111,10 @@ func TestReplayedDecisionsAreEqual(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})
 	c.addPods(6)
-	c.r.flush()
+	c.r.Flush()
 	c.removePod("p1")
 	c.step()
-	c.r.flush()
+	c.r.Flush()
 	r, err := Replay(context.Background(), segments(t, dir)[:1], newMachine)
 	if err != nil {
 		t.Fatal(err)
@@ -140,14 +140,14 @@ func TestStateAt(t *testing.T) {
 	c.addPods(4)
 	full := c.now.Add(-time.Millisecond)
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	for _, limit := range []bool{false, true} {
 		if limit { // the state of a later segment starts with its snapshot
 			c.r.w.endSegment(false)
 		}
 		c.removePod("p1")
 		c.removePod("p5")
-		c.r.flush()
+		c.r.Flush()
 	}
 	all := segments(t, dir)
 	if len(all) != 2 {
@@ -185,7 +185,7 @@ func TestSharedSpecificationsStayShared(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})
 	c.addPods(2)
-	c.r.flush()
+	c.r.Flush()
 	s, err := StateAt(segments(t, dir), c.now)
 	if err != nil {
 		t.Fatal(err)
@@ -200,14 +200,14 @@ func TestIncompleteFrameIsIgnored(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})
 	c.addPods(2)
-	c.r.flush()
+	c.r.Flush()
 	path := segments(t, dir)[0].Path
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.addPods(2)
-	c.r.flush()
+	c.r.Flush()
 	after, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -233,10 +233,10 @@ func TestCrashWithinASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	c.r.w.endSegment(false)
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	path := segments(t, dir)[1].Path
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -258,12 +258,12 @@ func newTwoSegments(t *testing.T) (c *cluster, list []Segment) {
 	t.Helper()
 	dir := t.TempDir()
 	c = newCluster(t, dir, Options{})
-	c.r.flush()
+	c.r.Flush()
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	c.r.w.endSegment(false)
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	if list = segments(t, dir); len(list) != 2 {
 		t.Fatalf("got %d segments, want 2", len(list))
 	}
@@ -315,10 +315,10 @@ func TestOldSegmentsAreDeleted(t *testing.T) {
 		c.addPods(1)
 		c.removePod(fmt.Sprintf("p%d", c.pods))
 		if i%3 == 0 {
-			c.r.flush()
+			c.r.Flush()
 		}
 	}
-	c.r.flush()
+	c.r.Flush()
 	var total int64
 	list := segments(t, dir)
 	for _, s := range list {
@@ -343,20 +343,20 @@ func TestDroppedStepsLeaveAGap(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})
 	c.addPods(2)
-	c.r.flush()
+	c.r.Flush()
 	c.addPods(1)
 	c.r.collapse() // the writer is too slow
 	c.addPods(1)
-	c.r.flush()
+	c.r.Flush()
 	c.r.w.dir = dir + "/missing" // writing fails
 	c.r.w.endSegment(false)
 	c.removePod("p1")
-	c.r.flush()
+	c.r.Flush()
 	c.removePod("p2")
-	c.r.flush() // dropped without another try
+	c.r.Flush() // dropped without another try
 	c.r.w.dir, c.r.w.retryAt = dir, time.Time{}
 	c.removePod("p3")
-	c.r.flush()
+	c.r.Flush()
 	list := segments(t, dir)
 	if len(list) != 3 || !list[1].Header.Gap || !list[2].Header.Gap {
 		t.Fatalf("got segments %+v, want 3, with gaps before the second and the third", list)
@@ -410,7 +410,7 @@ func TestSegmentsThatUsersDelete(t *testing.T) {
 	if err := os.Symlink("missing", filepath.Join(dir, "inputs-up.00000000.rec")); err != nil {
 		t.Fatal(err)
 	}
-	c.r.flush()
+	c.r.Flush()
 	if st := c.r.Stats(); st.DroppedSteps != 0 || st.Steps != 3 {
 		t.Errorf("got %+v, want 3 recorded steps", st)
 	}
@@ -429,7 +429,7 @@ func TestRestartStartsARun(t *testing.T) {
 	start = start.Add(time.Hour)
 	defer func() { start = start.Add(-time.Hour) }()
 	second := newCluster(t, dir, Options{})
-	second.r.flush()
+	second.r.Flush()
 	if runs := Runs(segments(t, dir)); len(runs) != 2 || len(runs[1]) != 1 || string(runs[1][0].Header.Options) != `{"seed":1}` {
 		t.Errorf("got runs %+v, want 2 with the options", runs)
 	}
