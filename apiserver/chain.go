@@ -86,13 +86,12 @@ func (c *chain) serveBuiltIn() (err error) {
 		return err
 	}
 	config := c.copyConfig()
-	config.OpenAPIConfig = nil            // see serveOpenAPIv2
-	config.SkipOpenAPIInstallation = true // see serveOpenAPIv3
+	config.SkipOpenAPIInstallation = true // see serveOpenAPIv2 and openAPIv3
 	if c.builtIn, err = config.Complete().New("berth", c.extensions.GenericAPIServer); err != nil {
 		return err
 	}
 	serveOpenAPIv2(c.builtIn, c.config.OpenAPIConfig)
-	serveOpenAPIv3(c.builtIn, c.config.OpenAPIV3Config)
+	newOpenAPIv3(c.builtIn.Handler.GoRestfulContainer, c.config.OpenAPIV3Config).register(c.builtIn.Handler.NonGoRestfulMux)
 	return nil
 }
 

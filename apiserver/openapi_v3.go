@@ -1,32 +1,125 @@
 package apiserver
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
-	genericapiserver "k8s.io/apiserver/pkg/server"
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/apiserver/pkg/server/routes"
+	"k8s.io/kube-aggregator/pkg/controllers/openapiv3/aggregator"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/handler3"
 )
 
-// builtInOpenAPIv3 serves the OpenAPI v3 documents of the built-in kinds. All servers of a process share it: they have
-// the same routes, and the documents take 0.2 s of CPU time to build.
-var builtInOpenAPIv3 struct {
-	once    sync.Once
-	handler *mux.PathRecorderMux
+const (
+	openAPIv3Path = "/openapi/v3"
+	// hashOfUnbuilt is the hash in the list of a document that is not built yet. A request with it gets
+	// the document, but must not cache it by its URL.
+	hashOfUnbuilt = "unbuilt"
+)
+
+// openAPIv3 serves /openapi/v3 with a document for each group and version. It builds a document at the
+// first request for it. Most clients request few documents, and the aggregator, which requests the list
+// every second, would otherwise have all documents built during the start.
+type openAPIv3 struct {
+	container *restful.Container
+	config    *common.OpenAPIV3Config
+
+	mutex     sync.Mutex
+	documents map[string]*openAPIv3Document // by path, such as apis/apps/v1
 }
 
-// serveOpenAPIv3 serves /openapi/v3. The first request of the process builds the documents; the aggregator sends it
-// when all routes are installed.
-func serveOpenAPIv3(server *genericapiserver.GenericAPIServer, config *common.OpenAPIV3Config) {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		builtInOpenAPIv3.once.Do(func() {
-			builtInOpenAPIv3.handler = mux.NewPathRecorderMux("openapi-v3")
-			routes.OpenAPI{V3Config: config}.InstallV3(server.Handler.GoRestfulContainer, builtInOpenAPIv3.handler)
-		})
-		builtInOpenAPIv3.handler.ServeHTTP(w, r)
-	})
-	server.Handler.NonGoRestfulMux.Handle("/openapi/v3", handler)
-	server.Handler.NonGoRestfulMux.HandlePrefix("/openapi/v3/", handler)
+// openAPIv3Document is a document that was built.
+type openAPIv3Document struct {
+	handler http.Handler
+	url     string // with the hash of the content
+}
+
+// newOpenAPIv3 returns a handler for the documents of the routes of a container.
+func newOpenAPIv3(container *restful.Container, config *common.OpenAPIV3Config) *openAPIv3 {
+	return &openAPIv3{container: container, config: config, documents: map[string]*openAPIv3Document{}}
+}
+
+func (o *openAPIv3) register(paths *mux.PathRecorderMux) {
+	paths.Handle(openAPIv3Path, http.HandlerFunc(o.serveList))
+	paths.HandlePrefix(openAPIv3Path+"/", http.HandlerFunc(o.serveDocument))
+}
+
+// serveList serves the paths and hashes of all documents.
+func (o *openAPIv3) serveList(w http.ResponseWriter, _ *http.Request) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	list := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
+	for _, service := range o.container.RegisteredWebServices() {
+		path := documentPath(service)
+		url := openAPIv3Path + "/" + path + "?hash=" + hashOfUnbuilt
+		if d := o.documents[path]; d != nil {
+			url = d.url
+		}
+		list.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: url}
+	}
+	responsewriters.WriteRawJSON(http.StatusOK, list, w)
+}
+
+func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
+	d, err := o.document(strings.TrimPrefix(r.URL.Path, openAPIv3Path+"/"))
+	switch {
+	case err != nil:
+		responsewriters.InternalError(w, r, err)
+	case d == nil:
+		http.NotFound(w, r)
+	default:
+		if r.URL.Query().Get("hash") == hashOfUnbuilt {
+			r = r.Clone(r.Context())
+			r.URL.RawQuery = ""
+		}
+		d.handler.ServeHTTP(w, r)
+	}
+}
+
+// document returns the document of a path. It returns nil if there is none.
+func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if d := o.documents[path]; d != nil {
+		return d, nil
+	}
+	for _, service := range o.container.RegisteredWebServices() {
+		if documentPath(service) != path {
+			continue
+		}
+		d, err := buildOpenAPIv3(service, o.config)
+		if err != nil {
+			return nil, fmt.Errorf("building the OpenAPI document of %s: %w", path, err)
+		}
+		o.documents[path] = d
+		return d, nil
+	}
+	return nil, nil
+}
+
+// buildOpenAPIv3 builds the document of a web service.
+func buildOpenAPIv3(service *restful.WebService, config *common.OpenAPIV3Config) (*openAPIv3Document, error) {
+	container, paths := restful.NewContainer(), mux.NewPathRecorderMux("openapi")
+	container.Add(service)
+	routes.OpenAPI{V3Config: config}.InstallV3(container, paths)
+	downloader := aggregator.NewDownloader()
+	list, _, err := downloader.OpenAPIV3Root(paths)
+	if err != nil {
+		return nil, err
+	}
+	listed, ok := list.Paths[documentPath(service)]
+	if !ok {
+		return nil, errors.New("see the log")
+	}
+	return &openAPIv3Document{handler: paths, url: listed.ServerRelativeURL}, nil
+}
+
+func documentPath(service *restful.WebService) string {
+	return strings.TrimPrefix(service.RootPath(), "/")
 }

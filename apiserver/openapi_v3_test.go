@@ -1,41 +1,68 @@
-package apiserver_test
+package apiserver
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// TestServersShareOpenAPI checks that a second server of the process serves the documents of the built-in kinds.
-func TestServersShareOpenAPI(t *testing.T) {
-	t.Parallel()
-	var previous string
-	for range 2 {
-		client := clientset(t, start(t).LoopbackConfig()).Discovery().RESTClient()
-		data, err := client.Get().AbsPath("/openapi/v3").DoRaw(t.Context())
-		if err != nil {
-			t.Fatal(err)
+// TestOpenAPIv3 checks that the list of documents builds none, and that the hash in the list becomes
+// that of the content.
+func TestOpenAPIv3(t *testing.T) {
+	const path = "apis/example.com/v1"
+	container, paths := restful.NewContainer(), mux.NewPathRecorderMux("test")
+	service := new(restful.WebService).Path("/" + path)
+	service.Route(service.GET("/widgets").Operation("listWidgets").Returns(http.StatusOK, "OK", "").To(func(*restful.Request, *restful.Response) {}))
+	container.Add(service)
+	built := 0
+	config := &common.OpenAPIV3Config{Info: &spec.Info{}, GetDefinitions: func(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+		built++
+		return nil
+	}}
+	newOpenAPIv3(container, config).register(paths)
+	get := func(url string) *httptest.ResponseRecorder {
+		t.Helper()
+		response := httptest.NewRecorder()
+		request := httptest.NewRequest(http.MethodGet, url, nil)
+		request.Header.Set("Accept", "application/json")
+		paths.ServeHTTP(response, request)
+		return response
+	}
+	listedURL := func() string {
+		t.Helper()
+		var list handler3.OpenAPIV3Discovery
+		if err := json.Unmarshal(get("/openapi/v3").Body.Bytes(), &list); err != nil || len(list.Paths) != 1 {
+			t.Fatalf("list: got %v, %v, want one path", list.Paths, err)
 		}
-		var root struct {
-			Paths map[string]struct{ ServerRelativeURL string }
-		}
-		if err := json.Unmarshal(data, &root); err != nil {
-			t.Fatal(err)
-		}
-		url := root.Paths["apis/apps/v1"].ServerRelativeURL
-		document, err := client.Get().RequestURI(url).DoRaw(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var content struct {
-			Paths      map[string]any
-			Components struct{ Schemas map[string]any }
-		}
-		if err := json.Unmarshal(document, &content); err != nil || content.Paths["/apis/apps/v1/deployments"] == nil || content.Components.Schemas["io.k8s.api.apps.v1.Deployment"] == nil {
-			t.Errorf("%s: got error %v and %d paths, want the path and the schema of Deployments", url, err, len(content.Paths))
-		}
-		if previous != "" && url != previous {
-			t.Errorf("apis/apps/v1 of the second server: got %s, want %s as of the first", url, previous)
-		}
-		previous = url
+		return list.Paths[path].ServerRelativeURL
+	}
+
+	first := listedURL()
+	if built != 0 {
+		t.Errorf("the list built %d documents", built)
+	}
+	if r := get(first); r.Code != http.StatusOK || !strings.Contains(r.Body.String(), "listWidgets") || r.Header().Get("Cache-Control") != "" {
+		t.Errorf("%s: got status %d, Cache-Control %q and %s, want the document, not to be cached", first, r.Code, r.Header().Get("Cache-Control"), r.Body)
+	}
+	second := listedURL()
+	if r := get(second); second == first || r.Code != http.StatusOK || !strings.Contains(r.Header().Get("Cache-Control"), "immutable") {
+		t.Errorf("%s after %s: got status %d and Cache-Control %q, want another URL with an immutable document", second, first, r.Code, r.Header().Get("Cache-Control"))
+	}
+	if r := get("/openapi/v3/" + path + "?hash=other"); r.Code != http.StatusMovedPermanently || r.Header().Get("Location") != second {
+		t.Errorf("outdated hash: got status %d and location %q, want a redirect to %s", r.Code, r.Header().Get("Location"), second)
+	}
+	if built != 1 {
+		t.Errorf("the document was built %d times, want once", built)
+	}
+	if r := get("/openapi/v3/apis/absent/v1"); r.Code != http.StatusNotFound {
+		t.Errorf("absent document: got status %d, want 404", r.Code)
 	}
 }

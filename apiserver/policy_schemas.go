@@ -20,9 +20,9 @@ import (
 )
 
 // policySchemas is the OpenAPI client of mutating admission policies, which request the list of
-// schemas every five seconds. The list in /openapi/v3 contains a hash of each document, so the
-// server would have to build all documents. This client derives the list from the APIServices and
-// CustomResourceDefinitions, and fetches only the documents that a policy needs.
+// schemas every five seconds. The list in /openapi/v3 lags behind the definitions by seconds. This client
+// derives the list from the APIServices and CustomResourceDefinitions, and fetches only the documents that
+// a policy needs.
 type policySchemas struct {
 	client rest.Interface
 	// chain is set before assembled is closed.

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,6 +22,8 @@ const (
 	bootstrapTimeout = time.Minute
 	// readyPollInterval is the interval at which a starting server checks whether it is ready.
 	readyPollInterval = 20 * time.Millisecond
+	// startDuration is the time until a ready server, and what starts after it in its process, are at rest.
+	startDuration = 10 * time.Second
 	// certificateRenewInterval is how often the server checks its certificates for renewal.
 	certificateRenewInterval = 12 * time.Hour
 )
@@ -73,7 +74,7 @@ func (s *Server) clientAddress() string {
 }
 
 // signalReady closes ready once /readyz returns 200. A store without space does not count: the
-// components must start to free it.
+// components must start to free it. After the start it returns memory to the operating system.
 func (s *Server) signalReady(ctx context.Context) {
 	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()
@@ -85,15 +86,15 @@ func (s *Server) signalReady(ctx context.Context) {
 		}
 		if err := s.client.Discovery().RESTClient().Get().AbsPath("/readyz").Param("exclude", "etcd-space").Do(ctx).Error(); err == nil {
 			close(s.ready)
-			freeStartMemory()
-			return
+			break
 		}
 	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(startDuration):
+		debug.FreeOSMemory() // the start leaves more garbage than live objects
+	}
 }
-
-// freeStartMemory returns unused memory to the operating system. The first start of a process builds OpenAPI documents of
-// all kinds and leaves more garbage than live objects.
-var freeStartMemory = sync.OnceFunc(debug.FreeOSMemory)
 
 // addPostStartHooks registers the work that starts once the handlers serve. /readyz waits for the
 // hooks.

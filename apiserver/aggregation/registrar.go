@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// workers is the number of APIServices that are written concurrently.
-	workers = 5
+	// workers is the number of APIServices that are written concurrently. Concurrent writes share a disk
+	// sync.
+	workers = 16
 	// syncInterval is how often Run checks whether all APIServices exist.
 	syncInterval = 10 * time.Millisecond
 )

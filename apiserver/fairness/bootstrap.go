@@ -20,8 +20,8 @@ const (
 	// syncInterval is the time between two calls of Bootstrap.
 	syncInterval = time.Minute
 	// bootstrapWorkers is the number of concurrent writes. Sequential writes would delay the start by
-	// about twenty disk syncs.
-	bootstrapWorkers = 8
+	// about twenty disk syncs. Concurrent writes share a disk sync.
+	bootstrapWorkers = 16
 )
 
 // Run calls Bootstrap every minute until ctx is done.

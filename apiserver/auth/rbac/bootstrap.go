@@ -32,8 +32,8 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 }
 
 // bootstrapWorkers is the number of concurrent reconciles. Sequential reconciles would delay the start
-// by about a hundred disk syncs.
-const bootstrapWorkers = 16
+// by about a hundred disk syncs. Concurrent writes share a disk sync.
+const bootstrapWorkers = 64
 
 // reconcileAll reconciles roles before bindings, so that no binding refers to a missing role.
 func reconcileAll(ctx context.Context, client kubernetes.Interface) error {
