@@ -177,7 +177,7 @@ func TestSoakPlainHTTPRequiresOption(t *testing.T) {
 		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is allowed only\"", err)
 	}
 	if !t.Failed() {
-		t.Logf("soak: N5: %d pulls from each of two registries on a loopback address that are not listed, all refused", runs)
+		t.Logf("soak: N5: %d pulls through plain HTTP from a loopback address that is not listed, all refused", 2*runs)
 	}
 }
 
