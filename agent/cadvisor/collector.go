@@ -13,8 +13,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // Options configures a Collector.
@@ -26,6 +29,10 @@ type Options struct {
 	// Pods returns the active pods, and Cgroup the cgroup of one; each container has a child named by its ID.
 	Pods   func() []*corev1.Pod
 	Cgroup func(*corev1.Pod) string
+	// NodeFs, ImageFs and ContainerFs are the node's file systems; nil: none.
+	NodeFs, ImageFs, ContainerFs *stats.Disk
+	// Usage returns the usage of a pod as last measured, or nil.
+	Usage func(types.UID) *nodepressure.PodStats
 	// Proc is /proc or a recorded copy.
 	Proc string
 }
@@ -66,6 +73,8 @@ func help(name string) string {
 func (c Collector) Collect(ch chan<- prometheus.Metric) {
 	c.collectMachine(ch)
 	now := float64(time.Now().Unix())
+	disks := c.readFilesystems()
+	disks.sendNode(ch)
 	scrapeError := 0.0
 	if !c.collectGroup(ch, c.Root, owner{id: "/"}, time.Time{}, now) {
 		scrapeError = 1
@@ -82,7 +91,7 @@ func (c Collector) Collect(ch chan<- prometheus.Metric) {
 			started = pod.Status.StartTime.Time
 		}
 		c.collectGroup(ch, group, o, started, now)
-		c.collectContainers(ch, pod, group, now)
+		c.collectContainers(ch, pod, group, now, disks)
 		if !pod.Spec.HostNetwork {
 			c.collectNetwork(ch, pod, group, o)
 		}
@@ -104,14 +113,17 @@ func groupName(s *corev1.ContainerStatus) string {
 }
 
 // collectContainers sends the series of the running containers of a pod.
-func (c Collector) collectContainers(ch chan<- prometheus.Metric, pod *corev1.Pod, group string, now float64) {
+func (c Collector) collectContainers(ch chan<- prometheus.Metric, pod *corev1.Pod, group string, now float64, disks filesystems) {
+	usage := c.Usage(pod.UID)
 	for _, s := range containerStatuses(pod) {
 		id := groupName(&s)
 		if id == "" || s.State.Running == nil {
 			continue
 		}
 		if child := path.Join(group, id); c.Host.Exists(child) {
-			c.collectGroup(ch, child, owner{s.Name, child, s.Image, id, pod.Namespace, pod.Name}, s.State.Running.StartedAt.Time, now)
+			o := owner{s.Name, child, s.Image, id, pod.Namespace, pod.Name}
+			c.collectGroup(ch, child, o, s.State.Running.StartedAt.Time, now)
+			disks.sendContainer(ch, o, usage)
 		}
 	}
 }

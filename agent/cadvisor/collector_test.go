@@ -12,8 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // tree writes files below a temporary directory, and returns that directory and the host with these cgroups.
@@ -48,7 +50,7 @@ func collect(t *testing.T, root string, h *cgroup.Host) map[string]float64 {
 	node := &corev1.Node{Status: corev1.NodeStatus{Capacity: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Gi")}}}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(Collector{Options{Host: h, Root: "/", Proc: filepath.Join(root, "proc"), Node: func() *corev1.Node { return node },
-		Pods: func() []*corev1.Pod { return []*corev1.Pod{pod} }, Cgroup: func(*corev1.Pod) string { return "/pod1" }}})
+		Pods: func() []*corev1.Pod { return []*corev1.Pod{pod} }, Usage: func(types.UID) *nodepressure.PodStats { return nil }, Cgroup: func(*corev1.Pod) string { return "/pod1" }}})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

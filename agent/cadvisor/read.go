@@ -125,24 +125,3 @@ func (r reader) io() map[string]*transfers {
 	}
 	return out
 }
-
-// pressure returns the stall times of a resource in seconds: of some processes, and of all.
-func (r reader) pressure(resource string) (waiting, stalled float64, ok bool) {
-	text, ok := r.text("", resource+".pressure")
-	if !ok {
-		return 0, 0, false
-	}
-	for line := range strings.Lines(text) {
-		kind, rest, _ := strings.Cut(line, " ")
-		_, total, found := strings.Cut(rest, "total=")
-		if !found {
-			continue
-		}
-		if seconds := parseNumber(strings.TrimSpace(total)) / 1e6; kind == "some" {
-			waiting = seconds
-		} else {
-			stalled = seconds
-		}
-	}
-	return waiting, stalled, true
-}

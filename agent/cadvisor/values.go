@@ -34,9 +34,9 @@ func (r reader) read() (v values) {
 	processes, ok := r.lines("memory", "cgroup.procs")
 	v.gauge("container_processes", processes, ok)
 	for _, resource := range []string{"cpu", "memory", "io"} {
-		waiting, stalled, ok := r.pressure(resource)
-		v.counter("container_pressure_"+resource+"_waiting_seconds_total", waiting, ok)
-		v.counter("container_pressure_"+resource+"_stalled_seconds_total", stalled, ok)
+		psi, ok := r.host.PSI(r.path, resource)
+		v.counter("container_pressure_"+resource+"_waiting_seconds_total", psi.Some.Total.Seconds(), ok)
+		v.counter("container_pressure_"+resource+"_stalled_seconds_total", psi.Full.Total.Seconds(), ok)
 	}
 	return v
 }

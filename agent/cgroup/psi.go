@@ -1,16 +1,25 @@
 package cgroup
 
-import "time"
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
 
-// PSI is the pressure stall information of memory. It is evidence of thrashing, but it is 0
-// until reclaim becomes hard, so it does not trigger evictions.
+// PSI is the pressure stall information of a resource. That of memory is evidence of thrashing, but it
+// is 0 until reclaim becomes hard, so it does not trigger evictions.
 type PSI struct {
-	SomeAvg10 int64         // share of the last 10 s in which some process stalled, in 0.01 %
-	SomeTotal time.Duration // time in which some process stalled, since the cgroup was created
-	FullTotal time.Duration // time in which all processes stalled, since the cgroup was created
+	Some Stall // some process stalled
+	Full Stall // all processes stalled
 }
 
-// HasPSI reports whether the kernel provides PSI for this cgroup.
+// Stall is the time in which processes stalled.
+type Stall struct {
+	Avg10, Avg60, Avg300 int64         // share of the last 10, 60 and 300 s, in 0.01 %
+	Total                time.Duration // since the cgroup was created
+}
+
+// HasPSI reports whether the kernel provides PSI of memory for this cgroup.
 func (g *Group) HasPSI() bool { return g.psi.fd >= 0 }
 
 // PSI reads memory.pressure into s.
@@ -19,27 +28,54 @@ func (g *Group) PSI(s *PSI) error {
 	if err != nil {
 		return err
 	}
+	parsePSI(text, s)
+	return nil
+}
+
+// PSI reads the pressure stall information of cpu, memory or io. ok is false on v1, as in the kubelet,
+// and if the kernel does not provide it.
+func (h *Host) PSI(path, resource string) (s PSI, ok bool) {
+	if h.Mode != V2 {
+		return PSI{}, false
+	}
+	text, err := os.ReadFile(filepath.Join(h.unified, path, resource+".pressure"))
+	if err != nil || len(text) == 0 {
+		return PSI{}, false
+	}
+	return s, parsePSI(text, &s)
+}
+
+// parsePSI parses the lines "some" and "full" of a file into s. Kernels before 5.13 have no line "full" of
+// cpu. It reports whether it found a total.
+func parsePSI(text []byte, s *PSI) (ok bool) {
 	*s = PSI{}
-	some := true
+	stall := &s.Some
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == '\n':
-			some = false
-		case some && cutPrefix(text[i:], "avg10=") != nil:
-			whole, rest := parseDigits(text[i+len("avg10="):])
-			s.SomeAvg10 = whole * 100
-			if len(rest) > 2 && rest[0] == '.' {
-				hundredths, _ := parseDigits(rest[1:3])
-				s.SomeAvg10 += hundredths
-			}
+			stall = &s.Full
+		case cutPrefix(text[i:], "avg10=") != nil:
+			stall.Avg10 = parseHundredths(text[i+len("avg10="):])
+		case cutPrefix(text[i:], "avg60=") != nil:
+			stall.Avg60 = parseHundredths(text[i+len("avg60="):])
+		case cutPrefix(text[i:], "avg300=") != nil:
+			stall.Avg300 = parseHundredths(text[i+len("avg300="):])
 		case cutPrefix(text[i:], "total=") != nil:
 			microseconds, _ := parseDigits(text[i+len("total="):])
-			if some {
-				s.SomeTotal = time.Duration(microseconds) * time.Microsecond
-			} else {
-				s.FullTotal = time.Duration(microseconds) * time.Microsecond
-			}
+			stall.Total = time.Duration(microseconds) * time.Microsecond
+			ok = true
 		}
 	}
-	return nil
+	return ok
+}
+
+// parseHundredths parses a number with two decimals, such as 12.34.
+func parseHundredths(text []byte) int64 {
+	whole, rest := parseDigits(text)
+	n := whole * 100
+	if len(rest) > 2 && rest[0] == '.' {
+		hundredths, _ := parseDigits(rest[1:3])
+		n += hundredths
+	}
+	return n
 }

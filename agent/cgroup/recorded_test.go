@@ -151,7 +151,7 @@ func TestParseV2Stat(t *testing.T) {
 		t.Errorf("page cache in the working set %d, want %d", m.WorkingCache(), 40-2-5-8)
 	}
 	var s cgroup.PSI
-	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{SomeAvg10: 1234, SomeTotal: 1500 * time.Millisecond, FullTotal: 250 * time.Microsecond}) {
+	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{Some: cgroup.Stall{Avg10: 1234, Total: 1500 * time.Millisecond}, Full: cgroup.Stall{Avg10: 100, Total: 250 * time.Microsecond}}) {
 		t.Errorf("PSI %+v, %v, want 12.34 %%, 1.5 s and 250 µs", s, err)
 	}
 	if n, err := g.OOMKills(); err != nil || n != 3 {

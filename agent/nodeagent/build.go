@@ -207,6 +207,7 @@ func (n *node) newServer() (*server.Server, error) {
 			Disk:     func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
 			Pressure: func(ctx context.Context) (any, error) { return n.pressure.Report(ctx) },
 			Containers: cadvisor.Collector{Options: cadvisor.Options{Host: n.host, Node: n.current, Root: o.Cgroup, Proc: "/proc",
+				NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs, Usage: n.stats.PodStats,
 				Pods:   func() []*corev1.Pod { return n.agent.Pods(o.Name) },
 				Cgroup: func(pod *corev1.Pod) string { return pods.Cgroup(o.Cgroup, pod) }}},
 			Metrics: n.registry}},

@@ -32,13 +32,14 @@ func forEachRuntime(t *testing.T, test func(t *testing.T, r *realRuntime)) {
 		t.Parallel()
 		r := container.StartEmbedded(t, true, nil)
 		// The embedded runtime is part of the agent's process.
-		test(t, &realRuntime{Harness: r.Harness, kill: func() error { return nil }, betweenAgents: func() { r.Restart(t) }})
+		test(t, &realRuntime{Harness: r.Harness, embedded: true, kill: func() error { return nil }, betweenAgents: func() { r.Restart(t) }})
 	})
 }
 
 // realRuntime is a container runtime that runs processes.
 type realRuntime struct {
 	*container.Harness
+	embedded      bool
 	kill          func() error // kills the runtime's daemon, if any
 	betweenAgents func()       // called between two agents
 }

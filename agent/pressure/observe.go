@@ -48,7 +48,7 @@ func (s *Manager) observeMemory(now time.Time) {
 		s.obs.PageCache.Active += s.unaccountedCache
 	}
 	if s.nodeStats.HasPSI() && s.nodeStats.PSI(&s.stall) == nil {
-		s.obs.PageCache.StallTime = s.stall.SomeTotal
+		s.obs.PageCache.StallTime = s.stall.Some.Total
 	}
 	if !s.thresholds.allocatable {
 		return

@@ -42,7 +42,7 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.CPU, out.Memory = machine.CPU, machine.Memory
+	out.CPU, out.Memory, out.IO = machine.CPU, machine.Memory, machine.IO
 	if pods, err := s.group(now, s.PodsCgroup); err == nil {
 		pods.Name = stats.SystemContainerPods
 		out.SystemContainers = append(out.SystemContainers, *pods)
@@ -77,6 +77,7 @@ func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, e
 	}
 	c := s.Pods.cpuOf(path)
 	out := &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.stats(now, g), Memory: memory(now, &m, capacity)}
+	out.IO = addPSI(s.Host, path, now, out.CPU, out.Memory)
 	return out, nil
 }
 
@@ -137,14 +138,17 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	if e.group != nil {
 		limit, _ := e.group.Limit()
 		out.CPU, out.Memory = e.cpu.stats(now, e.group), memory(now, &e.memory, limit)
+		out.IO = addPSI(p.opts.Host, e.path, now, out.CPU, out.Memory)
 		out.ProcessStats = &stats.ProcessStats{ProcessCount: toUint64(podUsage.Processes)}
 	}
 	for i := range e.containers {
 		if c := &e.containers[i]; c.group != nil {
 			limit, _ := c.group.Limit()
-			out.Containers = append(out.Containers, stats.ContainerStats{
+			container := stats.ContainerStats{
 				Name: c.name, StartTime: startTime(pod, c.name), CPU: c.cpu.stats(now, c.group), Memory: memory(now, &c.memory, limit),
-			})
+			}
+			container.IO = addPSI(p.opts.Host, c.group.Path, now, container.CPU, container.Memory)
+			out.Containers = append(out.Containers, container)
 		}
 	}
 	if e.disk != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // attackNames are the accepted values in an attackList.
-var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors", "listen"}
+var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors", "listen", "vsock"}
 
 // attackList is the value of the flag with attacks, separated by commas.
 type attackList []string
@@ -35,7 +35,7 @@ func (a *attackList) Set(text string) error {
 // String implements flag.Value.
 func (a *attackList) String() string { return strings.Join(*a, ",") }
 
-// runAttack runs one attack. Only write, descriptors and listen return before ctx ends.
+// runAttack runs one attack. Only write, descriptors, listen and vsock return before ctx ends.
 func (w *worker) runAttack(ctx context.Context, name string) error {
 	if os.Getpid() != 1 {
 		return errors.New("requires a private PID namespace, because it attacks all processes that it may signal")
@@ -53,6 +53,8 @@ func (w *worker) runAttack(ctx context.Context, name string) error {
 		return writeEverywhere(int64(w.attackSize))
 	case "listen":
 		return listenWithoutAccepting()
+	case "vsock":
+		return openVSOCK()
 	}
 	return openDescriptors()
 }
@@ -166,4 +168,13 @@ func listenWithoutAccepting() error {
 		}
 	}
 	return nil
+}
+
+// openVSOCK opens a socket to the hypervisor or to other virtual machines.
+func openVSOCK() error {
+	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
 }

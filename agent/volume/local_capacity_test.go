@@ -60,10 +60,7 @@ func fillDir(t *testing.T, dir string, n int) (int, error) {
 // TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB that two pods use. The claim must be full at
 // its capacity, keep its data, and be mounted once, with nosuid and nodev.
 func TestSoakClaimCapacity(t *testing.T) {
-	runs := 1
-	if os.Getenv("BERTH_SOAK") != "" {
-		runs = 10
-	}
+	runs := testkit.SoakRuns(1, 10)
 	for range runs {
 		claim, pv, dir := provisionedClaim(t)
 		h := newFixture(t, claim, pv)
@@ -101,6 +98,9 @@ func TestSoakClaimCapacity(t *testing.T) {
 		if err := h.Teardown(first.UID); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if !t.Failed() {
+		t.Logf("soak: N4: %d fills of a claim of 10 MiB with 100 MiB, all stopped at its capacity", runs)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // startMaliciousRegistry starts a registry that serves the given bodies by path.
@@ -143,9 +144,10 @@ func TestImageService(t *testing.T) {
 	checkEmpty(t, s.Store)
 }
 
-// TestPlainHTTPRequiresOption checks that plain HTTP is used only for listed registries: not for other
+// TestSoakPlainHTTPRequiresOption checks that plain HTTP is used only for listed registries: not for other
 // registries on this machine, nor after a redirect.
-func TestPlainHTTPRequiresOption(t *testing.T) {
+func TestSoakPlainHTTPRequiresOption(t *testing.T) {
+	runs := testkit.SoakRuns(1, 10)
 	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644}})})
 	for _, tc := range []struct {
 		insecure []string
@@ -157,8 +159,10 @@ func TestPlainHTTPRequiresOption(t *testing.T) {
 		{[]string{r.Host()}, ""},
 	} {
 		s := open(t, store.Options{InsecureRegistries: tc.insecure})
-		if _, err := s.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("with %q: %v, want %q", tc.insecure, err, tc.want)
+		for range runs {
+			if _, err := s.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("with %q: %v, want %q", tc.insecure, err, tc.want)
+			}
 		}
 	}
 	redirector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -171,6 +175,9 @@ func TestPlainHTTPRequiresOption(t *testing.T) {
 	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(redirector.URL, "http://")+"/team/app:1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
 		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is allowed only\"", err)
+	}
+	if !t.Failed() {
+		t.Logf("soak: N5: %d pulls through plain HTTP from a loopback address that is not listed, all refused", 2*runs)
 	}
 }
 

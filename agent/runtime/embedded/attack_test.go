@@ -15,16 +15,9 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/container"
 )
-
-// attackRuns is the number of commands that are started in each attacker.
-func attackRuns() int {
-	if os.Getenv("BERTH_SOAK") != "" {
-		return 10
-	}
-	return 2
-}
 
 // attacker returns a container that runs an attack without capabilities.
 func attacker(name, attack string, user int64) *cri.ContainerConfig {
@@ -71,11 +64,14 @@ func TestExecInHostileContainer(t *testing.T) {
 				t.Fatal(err)
 			}
 			other := h.run(sb, sandboxConfig, shell("other", "exec sleep 1000"))
-			for range attackRuns() {
+			runs, slowest := testkit.SoakRuns(2, 10), time.Duration(0)
+			for range runs {
+				start := time.Now()
 				_, err := h.Service.ExecSync(context.Background(), id, []string{"/bin/sleep", "5"}, time.Second)
 				if err != nil && status.Code(err) != codes.DeadlineExceeded {
 					t.Errorf("command in the attacker: %v, want a timeout or an exit code", err)
 				}
+				slowest = max(slowest, time.Since(start))
 				if got := h.exec(other, "echo", "done"); got != "done\n" {
 					t.Errorf("command in another container: %q, want done", got)
 				}
@@ -86,6 +82,9 @@ func TestExecInHostileContainer(t *testing.T) {
 			}
 			if err := h.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Error(err)
+			}
+			if !t.Failed() {
+				t.Logf("soak: N1, N2, %s: %d commands with a timeout of 1 s, all ended, the slowest after %v", name, runs, slowest.Round(time.Millisecond))
 			}
 		})
 	}
