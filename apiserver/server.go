@@ -139,7 +139,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := configureAdmission(c, s.options, s.dynamicAdmission); err != nil {
 		return err
 	}
-	fairness.Configure(c, s.client, shared)
+	fairness.Configure(c, s.client, shared, newQuantityChecker(table, set).Check)
 	if s.chain, err = newChain(c, shared, storeOptions); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 )
 
@@ -14,12 +15,30 @@ import (
 var clusterPaths = regexp.MustCompile(`^/(api/v1/nodes|api/v1/(namespaces/[a-z0-9-]+/)?pods|apis/policy/v1/(namespaces/[a-z0-9-]+/)?poddisruptionbudgets)$`)
 
 // serveCluster forwards a list or watch to the API server, with the user's credentials and no other header of the
-// request, and returns its JSON.
+// request, and returns its JSON. A watch counts as a stream.
 func (s *Server) serveCluster(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	path := strings.TrimPrefix(r.URL.Path, "/ui/cluster")
 	if !clusterPaths.MatchString(path) {
 		writeError(w, http.StatusNotFound, "path: must be a list of nodes, pods or poddisruptionbudgets")
 		return
+	}
+	watch, values := false, r.URL.Query()["watch"]
+	if err := runtime.Convert_Slice_string_To_bool(&values, &watch, nil); err != nil {
+		writeError(w, http.StatusBadRequest, "watch: "+err.Error())
+		return
+	}
+	if watch {
+		user, err := userOf(r.Context(), config)
+		if err != nil {
+			writeFailure(w, err)
+			return
+		}
+		release := s.streams.acquire(user.Username)
+		if release == nil {
+			writeError(w, http.StatusTooManyRequests, tooManyStreams)
+			return
+		}
+		defer release()
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

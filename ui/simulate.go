@@ -26,9 +26,9 @@ const (
 	maxScenario       = 64 << 10
 	// maxSimulations is the number of simulations at a time, of which a user may run one.
 	maxSimulations = 1
-	// maxSimulationRequests is the number of users that may wait for a simulation, for at most simulationWait.
+	// maxSimulationRequests is the number of users that may run a simulation or wait for their turn. The last one waits for
+	// seven simulations, each of which has a maximum duration.
 	maxSimulationRequests = 8
-	simulationWait        = 10 * time.Second
 	// simulationEndWait is how long a request waits for the end of the user's previous one, whose client has disconnected.
 	simulationEndWait = time.Second
 	// bodyTimeout bounds the time in which a client sends a request.
@@ -59,22 +59,56 @@ func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config 
 		writeError(w, http.StatusBadRequest, fmt.Sprintf("scenario: %d bytes: must have at most %d", len(request.Scenario), maxScenario))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), simulationWait)
-	defer cancel()
-	select {
-	case s.simulating <- struct{}{}:
-		defer func() { <-s.simulating }()
-	case <-ctx.Done():
-		writeError(w, http.StatusServiceUnavailable, "other users are simulating: try again later")
+	e := startEvents(w)
+	end := s.waitTurn(r.Context(), e)
+	if end == nil {
 		return
 	}
-	e := startEvents(w)
+	defer end()
 	result, err := s.o.Answers.Simulate(r.Context(), config, request, func(f *simulation.Frame) error { return e.sendJSON("frame", f) })
 	if err != nil {
 		f := failureOf(err)
 		f.Line = simulation.ErrorLine(err)
+		if simulation.IsUserError(err) {
+			f.Code = http.StatusUnprocessableEntity
+		}
 		_ = e.sendJSON("failure", f) // fails only if the client has disconnected
 		return
 	}
 	_ = e.sendJSON("result", result)
+}
+
+// waitTurn waits until the user may simulate, and returns a function that ends the turn. Users have turns in the order of
+// their requests, so a user with one simulation after the other lets all that wait in between. It returns nil if the
+// client disconnects.
+func (s *Server) waitTurn(ctx context.Context, e *events) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	turn := make(chan struct{})
+	go func() { // one send for the whole time, because a channel serves its senders in order
+		select {
+		case s.simulating <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			<-s.simulating
+		}
+	}()
+	heartbeat := time.NewTicker(heartbeatInterval)
+	defer heartbeat.Stop()
+	for {
+		select {
+		case <-turn:
+			return func() { <-s.simulating }
+		case <-heartbeat.C:
+			if e.heartbeat() != nil {
+				return nil
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }

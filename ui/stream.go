@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+const tooManyStreams = "too many open streams: close other tabs of this page"
+
 const (
 	// maxUserStreams is the number of streams of a user; maxStreams that of all users.
 	maxUserStreams = 24
@@ -77,7 +79,7 @@ func (s *Server) withStream(w http.ResponseWriter, r *http.Request, config *rest
 	}
 	release := s.streams.acquire(user.Username)
 	if release == nil {
-		writeError(w, http.StatusTooManyRequests, "too many open streams: close other tabs of this page")
+		writeError(w, http.StatusTooManyRequests, tooManyStreams)
 		return
 	}
 	defer release()

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/ui/simulation"
 )
 
 // sent returns the events and comments of a stream that computes answers for a time.
@@ -94,10 +96,13 @@ func TestStreamsAreLimited(t *testing.T) {
 			t.Fatal("the limit is reached too early")
 		}
 	}
-	for _, path := range []string{"/ui/api/queue?every=3", "/ui/api/fleet"} {
+	for _, path := range []string{"/ui/api/queue?every=3", "/ui/api/fleet", "/ui/cluster/api/v1/pods?watch=1", "/ui/cluster/api/v1/pods?watch"} {
 		if w := stream(path); w.Code != http.StatusTooManyRequests {
 			t.Errorf("%s: got status %d %s, want 429", path, w.Code, w.Body)
 		}
+	}
+	if w := stream("/ui/cluster/api/v1/pods?watch=false"); w.Code != http.StatusOK {
+		t.Errorf("a list: got status %d %s, want 200", w.Code, w.Body)
 	}
 	for _, every := range []string{"", "0", "61", "x"} {
 		if w := stream("/ui/api/queue?every=" + every); w.Code != http.StatusBadRequest {
@@ -161,5 +166,48 @@ func TestSimulationsAreLimited(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, release)
 	if w := post(`{}`, "good"); w.Code != http.StatusOK {
 		t.Errorf("shortly before the end of the first: status %d, want 200", w.Code)
+	}
+}
+
+// TestSimulationsHaveTurns checks that a user who simulates again waits for the users who have waited meanwhile, however
+// long.
+func TestSimulationsHaveTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{simulating: make(chan struct{}, 1)}
+		var turns []string
+		wait := func(ctx context.Context, user string) (end func()) {
+			if end = s.waitTurn(ctx, startEvents(httptest.NewRecorder())); end != nil {
+				turns = append(turns, user)
+			}
+			return end
+		}
+		end := wait(t.Context(), "a")
+		gone, disconnect := context.WithCancel(t.Context())
+		go wait(gone, "gone")
+		synctest.Wait()
+		go func() { defer wait(t.Context(), "b")() }()
+		time.Sleep(time.Minute)
+		disconnect()
+		synctest.Wait()
+		end()
+		end = wait(t.Context(), "a")
+		end()
+		if got := strings.Join(turns, " "); got != "a b a" {
+			t.Errorf("turns %q, want a b a", got)
+		}
+	})
+}
+
+// TestErrorsOfScenariosAreTheUsers checks the status of errors that the user causes.
+func TestErrorsOfScenariosAreTheUsers(t *testing.T) {
+	api := newAPIServer(t)
+	s := newPage(t, &rest.Config{Host: api.URL}, false)
+	s.o.Answers.Simulate = func(_ context.Context, _ *rest.Config, r Simulation, _ func(*simulation.Frame) error) (*simulation.Result, error) {
+		_, err := simulation.Parse(r.Scenario, simulation.DefaultLimits)
+		return nil, err
+	}
+	w := request(s, http.MethodPost, "/ui/api/simulate", `{"scenario":"nodes"}`, "Authorization", "Bearer good", "Origin", "http://"+host)
+	if !strings.Contains(w.Body.String(), `"code":422`) || !strings.Contains(w.Body.String(), `"line":1`) {
+		t.Errorf("got %s, want a failure with code 422 and line 1", w.Body)
 	}
 }

@@ -82,14 +82,16 @@ func (f *file) number() (int64, error) {
 	return n, nil
 }
 
-// parseDigits parses the number at the start of text.
+// parseDigits parses the number at the start of text. A number that is too large for int64 becomes math.MaxInt64.
 func parseDigits(text []byte) (n int64, rest []byte) {
 	i := 0
 	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
-		if n > (math.MaxInt64-9)/10 {
-			n = math.MaxInt64 / 10
+		digit := int64(text[i] - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			n = math.MaxInt64
+			continue
 		}
-		n = n*10 + int64(text[i]-'0')
+		n = n*10 + digit
 	}
 	return n, text[i:]
 }

@@ -16,7 +16,7 @@ import (
 // have been signaled, which may be before they exit. It is a no-op if the cgroup does not
 // exist.
 //
-// If a v2 hierarchy is mounted, it writes cgroup.kill. This suffices on v2. In the other modes it then
+// If a v2 hierarchy is mounted, it writes cgroup.kill. This suffices on v2 since Linux 5.14. Otherwise it then
 // kills the listed processes. If new ones appear, it freezes the cgroup before each further round. If
 // the cgroup was frozen already, Kill thaws it at the end, because frozen processes do not exit. It
 // does not thaw frozen descendants; see Thaw.
@@ -26,7 +26,7 @@ func (h *Host) Kill(path string) error {
 	}
 	if h.unified != "" {
 		err := writeFile(filepath.Join(h.unified, path, "cgroup.kill"), "1")
-		if h.Mode == V2 && (err == nil || ignoreRemoved(err) == nil) {
+		if h.Mode == V2 && (err == nil || errors.Is(err, unix.ENODEV)) {
 			return nil
 		}
 	}

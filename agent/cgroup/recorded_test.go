@@ -3,11 +3,15 @@ package cgroup_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/berthproject/berth/agent/cgroup"
 )
@@ -217,5 +221,36 @@ func TestSetV2Limits(t *testing.T) {
 		if got != want {
 			t.Errorf("limits\n%swant\n%s", got, want)
 		}
+	}
+}
+
+// TestKillWithoutKillFile checks that Kill signals the processes of the subtree on kernels before 5.14, which have no
+// cgroup.kill.
+func TestKillWithoutKillFile(t *testing.T) {
+	h, root := copyRecorded(t)
+	container := filepath.Join(root, "sys/fs/cgroup/killed/container")
+	if err := os.MkdirAll(container, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("/bin/sh", "-c", "read line")
+	if _, err := c.StdinPipe(); err != nil { // open until Wait, so that the process waits
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(container, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Kill("/killed"); err != nil {
+		t.Error(err)
+	}
+	_ = c.Process.Signal(unix.SIGTERM) // ends the test if Kill has not signaled the process
+	_ = c.Wait()
+	if got := c.ProcessState.String(); got != "signal: killed" {
+		t.Errorf("the process of a descendant ended with %q, want signal: killed", got)
+	}
+	if err := h.Kill("/absent"); err != nil {
+		t.Errorf("killing a cgroup that does not exist: %v, want no error", err)
 	}
 }

@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 	service, root := fake.New(), t.TempDir()
 	logs := filepath.Join(root, "log", "pods")
 	a, b := service.PutImage("app:1", 1000), service.PutImage("lib:1", 500)
-	service.PutImage("pause:1", 7)
+	pause := service.PutImage("pause:1", 7)
 	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
 	id, err := service.RunPodSandbox(context.Background(), sandbox, "")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 	writeFile(t, 16<<10, root, "pods", "u0", "volumes", "x")
 	writeFile(t, 16<<10, root, "pods", "u1", "volumes", "x")
 	r, err := disk.New(disk.Options{
-		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: logs, Volumes: fakeVolumes{}, PinnedImages: []string{"pause:1"},
+		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: logs, Volumes: fakeVolumes{}, PinnedImages: []string{pause.Id},
 		Pods: func() []pods.Pod { return []pods.Pod{pod(logs)} },
 		Layers: fakeLayers{writable: 50 << 10, images: map[string][]cri.Layer{
 			a.Id: {{Key: "base", Bytes: 4000, Inodes: 4}, {Key: "top", Bytes: 6000, Inodes: 6}}, b.Id: {{Key: "base", Bytes: 4000, Inodes: 4}}}},

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/berthproject/berth/agent/image"
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
@@ -27,7 +28,7 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 	}
 	layers, imageCount, err := r.imageLayers(ctx, images)
 	for _, i := range images {
-		c := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: i.Pinned || r.isPinned(i)}
+		c := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: image.IsPinned(i, r.opts.PinnedImages)}
 		for _, name := range slices.Concat([]string{i.Id}, i.RepoTags, i.RepoDigests) {
 			c.Users += users[name]
 		}
@@ -92,10 +93,6 @@ func (r *reportBuilder) countUsers(ctx context.Context) (map[string]int, error) 
 		users[name]++
 	}
 	return users, nil
-}
-
-func (r *reportBuilder) isPinned(i *criapi.Image) bool {
-	return slices.ContainsFunc(r.opts.PinnedImages, func(name string) bool { return slices.Contains(i.RepoTags, name) })
 }
 
 // imageName returns a tag of the image, its digest if it has no tag, or its ID.

@@ -30,9 +30,12 @@ const (
 // errTooManyBytes means that the bodies of unfinished requests, of a user or of all users, exceed the limit.
 var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
 
-// withBody reads the body of a request before the handler runs. limit is the maximum size; the
+// bodyCheck returns an error if the body of a request must not be decoded.
+type bodyCheck func(resource schema.GroupVersionResource, header http.Header, body []byte) error
+
+// withBody reads and checks the body of a request before the handler runs. limit is the maximum size; the
 // handler returns 413 for a larger body, whose remainder is not read here.
-func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
+func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64, check bodyCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		if !ok || r.Body == nil || r.Body == http.NoBody || isLongRunning(r, info) {
@@ -54,6 +57,11 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 		if err != nil {
 			w.Header().Set("Connection", "close")
 			responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+			return
+		}
+		resource := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+		if err := check(resource, r.Header, body.Bytes()); err != nil {
+			responsewriters.ErrorNegotiated(apierrors.NewBadRequest(err.Error()), serializer, resource.GroupVersion(), w, r)
 			return
 		}
 		r.Body = io.NopCloser(body)

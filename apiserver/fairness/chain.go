@@ -12,15 +12,15 @@ import (
 )
 
 // Configure makes the server of c limit its concurrent requests with priority and fairness. The
-// limit is the sum of c's limits of reads and writes.
-func Configure(c *genericapiserver.Config, client kubernetes.Interface, shared informers.SharedInformerFactory) {
+// limit is the sum of c's limits of reads and writes. check checks the bodies of requests before they are decoded.
+func Configure(c *genericapiserver.Config, client kubernetes.Interface, shared informers.SharedInformerFactory, check bodyCheck) {
 	c.FlowControl = utilflowcontrol.New(shared, client.FlowcontrolV1(), c.MaxRequestsInFlight+c.MaxMutatingRequestsInFlight)
 	budget := newBodyBudget(maxBytesPerUser, maxBytes)
 	c.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		estimate := flowcontrolrequest.NewWorkEstimator(c.StorageObjectCountTracker.Get, c.FlowControl.GetInterestedWatchCount,
 			flowcontrolrequest.DefaultWorkEstimatorConfig(), c.FlowControl.GetMaxSeats)
 		handler = genericfilters.WithPriorityAndFairness(handler, c.LongRunningFunc, c.FlowControl, estimate, c.RequestTimeout/4)
-		handler = withBody(handler, c.LongRunningFunc, c.Serializer, budget, c.MaxRequestBodyBytes)
+		handler = withBody(handler, c.LongRunningFunc, c.Serializer, budget, c.MaxRequestBodyBytes, check)
 		// The other filters run before these. Without limits, the default chain adds none.
 		outer := *c
 		outer.FlowControl, outer.MaxRequestsInFlight, outer.MaxMutatingRequestsInFlight = nil, 0, 0

@@ -22,7 +22,7 @@ func main() {
 	useEmbedded := flag.Bool("embedded", false, "run hogs in containers of the embedded runtime, with the agent only")
 	pods := flag.Int("pods", 50, "pods on the node")
 	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
-	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000; containers always use 500")
+	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000, in containers 500")
 	noPolls := flag.Bool("no-polls", false, "omit the polling variants")
 	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
 	timesOnly := flag.Bool("times-only", false, "print times without a verdict, for an emulated machine")
@@ -34,6 +34,9 @@ func main() {
 	b := bench{containers: *inContainers || *useEmbedded, embedded: *useEmbedded, timesOnly: *timesOnly, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
 	if *quick {
 		b.runs, b.rates = 5, []int64{500, 2000}
+	}
+	if b.containers {
+		b.rates = []int64{500}
 	}
 	if *rate > 0 {
 		b.rates = []int64{*rate}
@@ -75,7 +78,6 @@ func (b bench) runAll() error {
 	newNode := newProcessNode
 	if b.containers {
 		newNode = func(memory int64, pods int) (node, error) { return newContainerNode(memory, pods, b.embedded) }
-		b.rates = []int64{500}
 	}
 	n, err := newNode(b.memory, b.pods)
 	if err != nil {

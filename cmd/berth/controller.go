@@ -29,13 +29,12 @@ import (
 type controllerFlags struct {
 	kubeconfig, volumeDir, journal, metricsAddress string
 	configs, upstreamOff                           []string
-	elect                                          bool
-	election                                       leaderelection.Election
+	election                                       electionFlags
 	nodeIPAM                                       nodeIPAMFlags
 }
 
 func controllerCommand() *cobra.Command {
-	f := controllerFlags{election: leaderelection.Default("berth-controller")}
+	f := controllerFlags{election: electionFlags{Election: leaderelection.Default("berth-controller")}}
 	cmd := &cobra.Command{
 		Use:   "controller [CONTROLLER...]",
 		Short: "Run controllers against Berth's API server or a Kubernetes cluster",
@@ -70,13 +69,7 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
 	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
 	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which pod ranges must not overlap")
-	e := &f.election
-	flags.BoolVar(&f.elect, "leader-elect", true, "run only while holding the leader election Lease")
-	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
-	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease; processes with other controllers need another one")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "time after the last renewal until another replica may take over")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after the last renewal during which the leader may send requests")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
+	f.election.add(flags, "run only while holding the leader election Lease", "name of the Lease; processes with other controllers need another one", renewUsage)
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllermanager.ControllerAddress, "HTTPS address for /livez, /readyz, /metrics and /configz; empty for none. /metrics and /configz require permission to get the path. If the default port is taken, another one is used")
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only; the controller "+controllermanager.RecordsController+" writes it")
@@ -171,10 +164,10 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, 
 // runElected runs work while this process holds the Lease. Work gets a client
 // configuration that stops sending when the Lease is lost.
 func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
-	if !f.elect {
+	if !f.election.enabled {
 		return work(ctx, config)
 	}
-	return runWithLease(ctx, f.election, config, out, work)
+	return runWithLease(ctx, f.election.Election, config, out, work)
 }
 
 // newGuard returns the guard that prevents running controllers next to

@@ -32,7 +32,7 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 		return nil, cli.WithExitCode(fmt.Errorf("the API server at %s is not Berth's (version %s) and may have its own controllers: name the controllers to run: %s",
 			config.Host, version, strings.Join(controllerNames(), ", ")), cli.ExitConflict)
 	}
-	if !f.elect {
+	if !f.election.enabled {
 		return names, nil
 	}
 	return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
@@ -61,7 +61,7 @@ func (f *controllerFlags) validate(names []string) error {
 	if f.journal != "" && len(names) > 0 && !seen[controllermanager.RecordsController] {
 		return fmt.Errorf("--journal %q: the controller %s writes it and does not run; those that run: %s", f.journal, controllermanager.RecordsController, strings.Join(names, ", "))
 	}
-	if !f.elect {
+	if !f.election.enabled {
 		return nil
 	}
 	return f.election.Validate()

@@ -48,7 +48,7 @@ func TestControllerFlagErrors(t *testing.T) {
 		"taints records@dir":  "",
 		"taints podgc@dir":    `--journal "dir": the controller records writes it and does not run; those that run: taints, podgc`,
 	} {
-		f := controllerFlags{elect: true, election: leaderelection.Default("berth-controller")}
+		f := controllerFlags{election: electionFlags{enabled: true, Election: leaderelection.Default("berth-controller")}}
 		args, f.journal, _ = strings.Cut(args, "@")
 		names, upstreamOff, _ := strings.Cut(args, "=")
 		if upstreamOff != "" {

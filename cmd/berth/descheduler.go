@@ -31,8 +31,7 @@ type deschedulerFlags struct {
 	address           string
 	port              int
 	output            cli.Output
-	elect             bool
-	election          leaderelection.Election
+	election          electionFlags
 }
 
 // deschedulerElection returns the Kubernetes descheduler's leader election, so that the
@@ -44,7 +43,7 @@ func deschedulerElection() leaderelection.Election {
 }
 
 func deschedulerCommand() *cobra.Command {
-	f := deschedulerFlags{election: deschedulerElection()}
+	f := deschedulerFlags{election: electionFlags{Election: deschedulerElection()}}
 	cmd := &cobra.Command{
 		Use:   "descheduler",
 		Short: "Move pods to better nodes, or preview the moves (--dry-run)",
@@ -105,13 +104,7 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: HTTPS address for /livez, /readyz, /metrics and /configz; the last two require permission to get the path")
 	flags.IntVar(&f.port, "secure-port", deschedulerPort, "port for --bind-address; 0 to serve nothing. If the default is taken, another one is used")
 	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "do not serve metrics")
-	e := &f.election
-	flags.BoolVar(&f.elect, "leader-elect", true, "run only while holding the Lease that all deschedulers compete for")
-	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
-	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "time after the last renewal until another replica may take over")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after the last renewal during which the leader may send requests")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
+	f.election.add(flags, "run only while holding the Lease that all deschedulers compete for", "name of the Lease", renewUsage)
 	settings.AddFlag(flags, &f.configs)
 	for _, alias := range []string{"client-connection-kubeconfig", "descheduling-interval"} {
 		_ = flags.MarkHidden(alias) // fails only for unknown flags
@@ -142,7 +135,7 @@ func (f *deschedulerFlags) validate() error {
 	if f.qps < 0 || f.burst < 0 {
 		addError("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
 	}
-	if f.elect {
+	if f.election.enabled {
 		if err := f.election.Validate(); err != nil {
 			errs = append(errs, err)
 		}

@@ -19,7 +19,7 @@ import (
 // --leader-elect=false or without permission, it only checks that no other descheduler
 // holds the Lease.
 func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errOut io.Writer) (r *descheduler.Report, err error) {
-	if f.dryRun || !f.elect {
+	if f.dryRun || !f.election.enabled {
 		return runDescheduler(ctx, config, settings, o, false)
 	}
 	e := f.onceElection(flags)
@@ -49,7 +49,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 // onceElection returns the election of a single run: that of the flags, with shorter
 // durations unless the flags set them.
 func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
-	e, once := f.election, descheduler.OneShotElection()
+	e, once := f.election.Election, descheduler.OneShotElection()
 	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {
 		if flags.Changed("leader-elect-" + name) {
 			return e

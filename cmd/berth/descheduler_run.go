@@ -81,13 +81,13 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	work := func(ctx context.Context, config *rest.Config) error {
 		status.leading.Store(true)
 		fmt.Fprintf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
-		_, err := runDescheduler(ctx, config, settings, o, f.elect)
+		_, err := runDescheduler(ctx, config, settings, o, f.election.enabled)
 		return f.finish(out, nil, err)
 	}
-	if !f.elect {
+	if !f.election.enabled {
 		return work(ctx, config)
 	}
-	return runWithLease(ctx, f.election, config, out, work)
+	return runWithLease(ctx, f.election.Election, config, out, work)
 }
 
 // checkPermissions rejects a credential that may not list pods or, unless it is a dry run,

@@ -5,11 +5,31 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/controllers/leaderelection"
 )
+
+// electionFlags are the flags of leader election.
+type electionFlags struct {
+	enabled bool
+	leaderelection.Election
+}
+
+// renewUsage describes the renew deadline of components that use a Gate.
+const renewUsage = "time after the last renewal during which the leader may send requests"
+
+// add defines the flags. The defaults are the current values, and leader election is enabled.
+func (f *electionFlags) add(flags *pflag.FlagSet, enabledUsage, nameUsage, renewUsage string) {
+	flags.BoolVar(&f.enabled, "leader-elect", true, enabledUsage)
+	flags.StringVar(&f.Namespace, "leader-elect-resource-namespace", f.Namespace, "namespace of the Lease")
+	flags.StringVar(&f.Name, "leader-elect-resource-name", f.Name, nameUsage)
+	flags.DurationVar(&f.LeaseDuration, "leader-elect-lease-duration", f.LeaseDuration, "time after the last renewal until another replica may take over")
+	flags.DurationVar(&f.RenewDeadline, "leader-elect-renew-deadline", f.RenewDeadline, renewUsage)
+	flags.DurationVar(&f.RetryPeriod, "leader-elect-retry-period", f.RetryPeriod, "time between attempts to acquire or renew the Lease")
+}
 
 // runWithLease runs work while this process holds the Lease, with a client configuration
 // that stops sending when the Lease is lost.

@@ -9,6 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
@@ -21,8 +22,7 @@ type schedulerFlags struct {
 	inputsMiB                  inputsMiB
 	configs                    []string
 	seed                       uint64
-	elect                      bool
-	election                   scheduler.Election
+	election                   electionFlags
 }
 
 func schedulerCommand() *cobra.Command {
@@ -68,16 +68,11 @@ only the number of workers and the API server do.`,
 }
 
 func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
-	e := electionConfig(config.DefaultKubeScheduler().LeaderElection)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the scheduler's credential (default: clientConnection of --config, KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", "", "HTTPS address for /livez, /readyz, /metrics, /configz and /debug; empty for none. All but the first two require permission to get the path")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
-	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding the leader election Lease")
-	flags.StringVar(&f.election.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
-	flags.StringVar(&f.election.Name, "leader-elect-resource-name", e.Name, "name of the Lease")
-	flags.DurationVar(&f.election.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "time after the last renewal until another replica may take over")
-	flags.DurationVar(&f.election.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after which the leader stops trying to renew")
-	flags.DurationVar(&f.election.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
+	f.election.Election = electionConfig(config.DefaultKubeScheduler().LeaderElection)
+	f.election.add(flags, "schedule only while holding the leader election Lease", "name of the Lease", "time after which the leader stops trying to renew")
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only")
 	f.inputsMiB.addFlag(flags)
@@ -119,12 +114,12 @@ func (f *schedulerFlags) options(ctx context.Context, flags *pflag.FlagSet) (sch
 }
 
 // leaderElection returns the leader election, or nil if it is disabled.
-func (f *schedulerFlags) leaderElection(flags *pflag.FlagSet, file config.LeaderElection) *scheduler.Election {
+func (f *schedulerFlags) leaderElection(flags *pflag.FlagSet, file config.LeaderElection) *leaderelection.Election {
 	enabled, e := file.Enabled, electionConfig(file)
 	flags.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
 		case "leader-elect":
-			enabled = f.elect
+			enabled = f.election.enabled
 		case "leader-elect-resource-namespace":
 			e.Namespace = f.election.Namespace
 		case "leader-elect-resource-name":
@@ -143,8 +138,8 @@ func (f *schedulerFlags) leaderElection(flags *pflag.FlagSet, file config.Leader
 	return &e
 }
 
-func electionConfig(l config.LeaderElection) scheduler.Election {
-	return scheduler.Election{Namespace: l.Namespace, Name: l.Name, LeaseDuration: l.LeaseDuration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod}
+func electionConfig(l config.LeaderElection) leaderelection.Election {
+	return leaderelection.Election{Namespace: l.Namespace, Name: l.Name, LeaseDuration: l.LeaseDuration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod}
 }
 
 // limitClient sets the content type and the rate limits of the file. The default rate

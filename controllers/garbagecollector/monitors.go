@@ -208,7 +208,7 @@ func (gc *garbageCollector) newlySynced() (out []*monitor) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
 	for _, mon := range gc.monitors {
-		if mon.informer != nil && !mon.staleRemoved && mon.synced() {
+		if !mon.staleRemoved && mon.synced() {
 			mon.staleRemoved = true
 			out = append(out, mon)
 		}

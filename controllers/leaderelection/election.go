@@ -29,14 +29,19 @@ func Default(name string) Election {
 	return Election{Namespace: metav1.NamespaceSystem, Name: name, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// Validate checks the Lease and the durations.
+// Validate checks the Lease and the durations, with the margin that a Gate requires.
 func (e *Election) Validate() error {
 	if e.Namespace == "" || e.Name == "" {
 		return fmt.Errorf("leader election: Lease %q in namespace %q: name and namespace are required", e.Name, e.Namespace)
 	}
-	if e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration < e.RenewDeadline+time.Second {
-		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be at least 1 s longer than the renew deadline, the renew deadline 20 %% longer than the retry period",
-			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
+	return e.ValidateDurations(time.Second)
+}
+
+// ValidateDurations checks the durations. The lease duration must be at least margin longer than the renew deadline.
+func (e *Election) ValidateDurations(margin time.Duration) error {
+	if e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration < e.RenewDeadline+margin {
+		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be at least %v longer than the renew deadline, the renew deadline 20 %% longer than the retry period",
+			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod, margin)
 	}
 	return nil
 }

@@ -12,11 +12,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // newAdvertisingScheduler returns a scheduler with Hold support and two profiles.
-func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
+func newAdvertisingScheduler(client *fake.Clientset, e *leaderelection.Election) *scheduler {
 	first, second := framework.DefaultConfig(), framework.DefaultConfig()
 	second.Name = "second"
 	return &scheduler{clock: clock.RealClock{}, o: Options{Profiles: []framework.Config{first, second}, Election: e}, leases: client, identity: "me"}
@@ -28,10 +29,10 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(60)), RenewTime: &at}}
 	}
-	electionLease := &Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
+	electionLease := &leaderelection.Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
 	for name, tc := range map[string]struct {
 		existing *coordinationv1.Lease
-		election *Election
+		election *leaderelection.Election
 		wantErr  bool
 	}{
 		"the Lease is created":                          {nil, nil, false},
@@ -39,7 +40,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		"expired Lease":                                 {lease("another", time.Hour), nil, false},
 		"another scheduler's Lease":                     {lease("another", time.Second), nil, true},
 		"the leader election Lease gets the annotation": {lease("me", time.Second), electionLease, false},
-		"election with another Lease":                   {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
+		"election with another Lease":                   {nil, &leaderelection.Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
 	} {
 		client := fake.NewClientset()
 		if tc.existing != nil {

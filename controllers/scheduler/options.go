@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
@@ -47,7 +48,7 @@ type Options struct {
 	// AssumedPressure is how long a node that has evicted a pod is assumed to be under that pressure; 0: not at all.
 	AssumedPressure time.Duration
 
-	Election *Election // nil: no leader election
+	Election *leaderelection.Election // nil: no leader election; OnNewLeader is not called
 	// DelayCache starts the informers only when this instance leads.
 	DelayCache bool
 
@@ -81,15 +82,6 @@ type Options struct {
 	Inputs *recording.Recorder
 }
 
-// Election configures leader election.
-type Election struct {
-	Namespace, Name string // of the Lease
-	Identity        string // empty: host name and a random suffix
-	LeaseDuration   time.Duration
-	RenewDeadline   time.Duration
-	RetryPeriod     time.Duration
-}
-
 // DefaultOptions returns kube-scheduler's defaults, without leader election and without Config.
 func DefaultOptions() Options {
 	cfg := scheduling.DefaultConfig()
@@ -97,13 +89,6 @@ func DefaultOptions() Options {
 	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout, AuditInterval: cfg.AuditInterval, AssumedPressure: cfg.AssumedPressureDuration,
 		InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, PodMaxInUnschedulablePodsDuration: q.MaxUnschedulableDuration,
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
-}
-
-// DefaultElection returns an election with the durations of kube-scheduler, but a different Lease name: otherwise the
-// two schedulers would exclude each other.
-func DefaultElection() Election {
-	return Election{Namespace: "kube-system", Name: "berth-scheduler",
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
 // Validate returns all errors at once, except a missing Config, which Run reports.
@@ -124,8 +109,10 @@ func (o *Options) Validate() error {
 	if o.PodMaxInUnschedulablePodsDuration <= 0 || o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("scheduler: podMaxInUnschedulablePodsDuration %v, request timeout %v: both must be positive", o.PodMaxInUnschedulablePodsDuration, o.RequestTimeout))
 	}
-	if e := o.Election; e != nil && (e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration <= e.RenewDeadline) {
-		errs = append(errs, fmt.Errorf("scheduler: leader election: lease duration %v, renew deadline %v, retry period %v: each must be longer than the next, the deadline by at least 20 %%", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod))
+	if o.Election != nil {
+		if err := o.Election.ValidateDurations(time.Nanosecond); err != nil { // as kube-scheduler
+			errs = append(errs, fmt.Errorf("scheduler: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
+	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
 )
 
@@ -70,7 +71,7 @@ func get(t *testing.T, client *fake.Clientset, name string) *corev1.Pod {
 }
 
 // start runs a scheduler until stop is called, which returns Run's error.
-func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election, edits ...func(*Options)) (s *scheduler, stop func() error) {
+func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *leaderelection.Election, edits ...func(*Options)) (s *scheduler, stop func() error) {
 	t.Helper()
 	o := DefaultOptions()
 	o.Election = e
@@ -150,7 +151,7 @@ func TestLeaderFailover(t *testing.T) {
 			obj, err := leases.Invokes(a, nil)
 			return true, obj, err
 		})
-		e1, e2 := DefaultElection(), DefaultElection()
+		e1, e2 := leaderelection.Default("berth-scheduler"), leaderelection.Default("berth-scheduler")
 		e1.Identity, e2.Identity = "one", "two"
 		first, stopFirst := start(t, client, firstLeases, &e1)
 		time.Sleep(5 * time.Second)
@@ -191,7 +192,7 @@ func TestLeaderFailover(t *testing.T) {
 func TestDelayCacheUntilActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, secondClient, leases := cluster("64"), cluster("64"), fake.NewClientset()
-		e1, e2 := DefaultElection(), DefaultElection()
+		e1, e2 := leaderelection.Default("berth-scheduler"), leaderelection.Default("berth-scheduler")
 		e1.Identity, e2.Identity = "one", "two"
 		delay := func(o *Options) { o.DelayCache = true }
 		first, stopFirst := start(t, client, leases, &e1, delay)

@@ -82,7 +82,7 @@ func (e *eviction) debit(ctx context.Context, pod *corev1.Pod, v budget.Verdict,
 		}
 		e.refund(ctx, n)
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return errRetry
+			return errChanged
 		}
 		return fmt.Errorf("debiting disruption budget %s for pod %s/%s: %w", b.Name, pod.Namespace, pod.Name, err)
 	}

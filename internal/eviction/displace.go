@@ -2,6 +2,7 @@ package eviction
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +27,7 @@ func (e *eviction) displace(ctx context.Context, pod *corev1.Pod, guarded bool) 
 	m := conversion.BudgetPod(pod)
 	if !m.Deleting && !m.Finished() {
 		if err := e.store.Record(ctx, e.record(pod, m)); err != nil {
-			return errRetry
+			return retryError{fmt.Errorf("recording the displacement: %w", err)}
 		}
 	}
 	if opts.Preconditions == nil {
@@ -38,7 +39,7 @@ func (e *eviction) displace(ctx context.Context, pod *corev1.Pod, guarded bool) 
 	}
 	err = e.store.DeletePod(ctx, e.Name, opts)
 	if apierrors.IsConflict(err) {
-		return errRetry // if the caller set preconditions, the next attempt reports the conflict
+		return errChanged // if the caller set preconditions, the next attempt reports the conflict
 	}
 	return err
 }
@@ -53,7 +54,7 @@ func (e *eviction) setDisruptionTarget(ctx context.Context, checked *corev1.Pod,
 			return err
 		}
 		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
-			return errRetry
+			return errChanged
 		}
 		changed, previous = conversion.SetDisruptionTarget(pod, conversion.NewDisruptionTarget(displacement.API.Reason(), displacement.API.MessagePrefix(), e.store.Now()))
 		return nil

@@ -51,9 +51,11 @@ const (
 	maxRetryDelay = 500 * time.Millisecond
 )
 
-// errRetry ends an attempt that Evict must repeat: the pod or a budget changed after it was read, or the displacement
-// could not be recorded.
-var errRetry = errors.New("the object changed concurrently")
+// retryError ends an attempt that Evict must repeat.
+type retryError struct{ error }
+
+// errChanged ends an attempt because an object changed after it was read.
+var errChanged = retryError{errors.New("the pod or its disruption budgets changed concurrently")}
 
 // eviction is the state of one request.
 type eviction struct {
@@ -73,8 +75,9 @@ type eviction struct {
 func (h *Handler) Evict(ctx context.Context, s Store, r Request) error {
 	e := &eviction{Request: r, Handler: h, store: s}
 	var err error
+	var retry retryError
 	for attempt := range maxAttempts {
-		if err = e.try(ctx); !errors.Is(err, errRetry) {
+		if err = e.try(ctx); !errors.As(err, &retry) {
 			break
 		}
 		s.Sleep(ctx, min(maxRetryDelay, 5*time.Millisecond<<min(attempt, 10)))
@@ -84,13 +87,13 @@ func (h *Handler) Evict(ctx context.Context, s Store, r Request) error {
 		defer cancel()
 		e.refundFailed(refundCtx)
 	}
-	if errors.Is(err, errRetry) {
-		return apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s or its disruption budgets changed during %d attempts to evict it", r.Namespace, r.Name, maxAttempts), 10)
+	if errors.As(err, &retry) {
+		return apierrors.NewTimeoutError(fmt.Sprintf("evicting pod %s/%s: %d attempts failed, the last one with: %v", r.Namespace, r.Name, maxAttempts, retry), 10)
 	}
 	return err
 }
 
-// try makes one attempt. It returns errRetry if Evict must make another one.
+// try makes one attempt. It returns a retryError if Evict must make another one.
 func (e *eviction) try(ctx context.Context) error {
 	pod, guarded, err := e.grant(ctx)
 	if err != nil {

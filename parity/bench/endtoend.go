@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/berthproject/berth/parity/process"
@@ -182,17 +181,7 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 	if pid > 0 {
 		a.peak, _ = workload.PeakRSS(fmt.Sprint(pid))
 	}
-	a.seconds = watcher.last.Sub(from).Seconds()
-	latencies := make([]time.Duration, 0, len(watcher.bound))
-	for _, d := range watcher.bound {
-		latencies = append(latencies, d)
-	}
-	slices.Sort(latencies)
-	a.p50, a.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
-	for _, n := range watcher.perNode {
-		a.maxPerNode = max(a.maxPerNode, n)
-	}
-	a.used = len(watcher.perNode)
+	watcher.summarize(a, from)
 	return a, nil
 }
 

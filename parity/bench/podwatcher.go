@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,4 +70,17 @@ func (w *podWatcher) count() (bound, seen int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.bound), len(w.seen)
+}
+
+// summarize sets the fields of a that follow from the bindings since from.
+func (w *podWatcher) summarize(a *arrival, from time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a.seconds = w.last.Sub(from).Seconds()
+	latencies := slices.Sorted(maps.Values(w.bound))
+	a.p50, a.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
+	for _, n := range w.perNode {
+		a.maxPerNode = max(a.maxPerNode, n)
+	}
+	a.used = len(w.perNode)
 }

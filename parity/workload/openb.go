@@ -112,12 +112,23 @@ func readCSV(file string, row func(field func(column string) string) error) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for i, record := range records {
-		if i == 0 {
-			continue
+	if len(records) == 0 {
+		return fmt.Errorf("%s: is empty: must have a header", file)
+	}
+	for i, record := range records[1:] {
+		missing := ""
+		err := row(func(column string) string {
+			if index := slices.Index(records[0], column); index >= 0 {
+				return record[index]
+			}
+			missing = column
+			return ""
+		})
+		if missing != "" {
+			return fmt.Errorf("%s: column %q is missing: the header is %q", file, missing, records[0])
 		}
-		if err := row(func(column string) string { return record[max(0, slices.Index(records[0], column))] }); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", file, i+2, err)
 		}
 	}
 	return nil

@@ -132,21 +132,17 @@ func (r *recorder) stop() bool {
 	case r.ctx.Err() != nil:
 		r.stopped = context.Cause(r.ctx)
 	case r.nodeCount > l.Nodes:
-		r.stopped = limitError(fmt.Sprintf("has more than %d nodes", l.Nodes))
+		r.stopped = limitError{fmt.Sprintf("has more than %d nodes", l.Nodes) + ": make it smaller, or"}
 	case r.podCount > l.Pods:
-		r.stopped = limitError(fmt.Sprintf("has more than %d pods", l.Pods))
+		r.stopped = limitError{fmt.Sprintf("has more than %d pods", l.Pods) + ": make it smaller, or"}
 	case r.w.Steps() > l.Steps:
-		r.stopped = limitError(fmt.Sprintf("has more than %d events", l.Steps))
+		r.stopped = limitError{fmt.Sprintf("has more than %d events", l.Steps) + ": make it smaller, or"}
 	case r.lines > l.Lines:
-		r.stopped = limitError(fmt.Sprintf("has more than %d lines in its timeline", l.Lines))
+		r.stopped = limitError{fmt.Sprintf("has more than %d lines in its timeline", l.Lines) + ": make it smaller, or"}
 	case r.polls%256 == 0 && liveHeap() > r.heap+l.Heap:
-		r.stopped = limitError(fmt.Sprintf("uses more than %d MiB of memory", l.Heap>>20))
+		r.stopped = limitError{fmt.Sprintf("uses more than %d MiB of memory", l.Heap>>20) + ": make it smaller, or"}
 	}
 	return r.stopped != nil
-}
-
-func limitError(problem string) error {
-	return fmt.Errorf("the simulation %s: make it smaller, or run it with `berth simulate`", problem)
 }
 
 // liveHeap returns the size of the objects of this process that were live in the last garbage collection.

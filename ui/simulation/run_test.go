@@ -117,7 +117,7 @@ func TestRunEndsWithItsClient(t *testing.T) {
 	}
 	slow := DefaultLimits
 	slow.Duration = time.Nanosecond
-	if _, err := Run(context.Background(), newSimulation(t, overload), slow, func(*Frame) error { return nil }); err == nil || !strings.Contains(err.Error(), "took longer") {
+	if _, err := Run(context.Background(), newSimulation(t, overload), slow, func(*Frame) error { return nil }); err == nil || !strings.Contains(err.Error(), "took longer") || !IsUserError(err) {
 		t.Errorf("got error %v, want that of the duration", err)
 	}
 	if n := runtime.NumGoroutine(); n > before+5 {

@@ -18,8 +18,8 @@ type ballast struct {
 	exists bool
 }
 
-// create creates the file if twice its size is available.
-func (b *ballast) create() error {
+// create creates the file if twice its size is available. Otherwise, and if it fails, it leaves no file of another size.
+func (b *ballast) create() (err error) {
 	if b.path == "" || b.exists {
 		return nil
 	}
@@ -28,6 +28,11 @@ func (b *ballast) create() error {
 		return fmt.Errorf("ballast: %w", err)
 	}
 	defer f.Close()
+	defer func() {
+		if !b.exists {
+			err = errors.Join(err, os.Remove(b.path))
+		}
+	}()
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
 		return fmt.Errorf("ballast %s: %w", b.path, err)
@@ -38,7 +43,7 @@ func (b *ballast) create() error {
 		return nil
 	}
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, b.bytes); err != nil {
-		return errors.Join(fmt.Errorf("ballast %s: %w", b.path, err), os.Remove(b.path))
+		return fmt.Errorf("ballast %s: %w", b.path, err)
 	}
 	b.exists = true
 	return nil

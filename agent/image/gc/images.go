@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/berthproject/berth/agent/image"
 	"github.com/berthproject/berth/agent/stats"
 )
 
@@ -44,7 +45,7 @@ func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRe
 			r = &imageRecord{id: i.Id, firstDetected: now}
 			c.images[i.Id] = r
 		}
-		r.size, r.inUse, r.pinned = int64(i.Size), used[i.Id], i.Pinned || c.isPinned(i)
+		r.size, r.inUse, r.pinned = int64(i.Size), used[i.Id], image.IsPinned(i, c.opts.PinnedImages)
 		if r.inUse {
 			r.lastUsed = now
 		}
@@ -93,13 +94,6 @@ func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[stri
 		}
 	}
 	return used, nil
-}
-
-// isPinned reports whether the image is one of Options.PinnedImages.
-func (c *Collector) isPinned(i *criapi.Image) bool {
-	return slices.ContainsFunc(c.opts.PinnedImages, func(name string) bool {
-		return i.Id == name || slices.Contains(i.RepoTags, name) || slices.Contains(i.RepoDigests, name)
-	})
 }
 
 // collectImages removes images that exceed the maximum age, then unused ones if the file system

@@ -228,6 +228,17 @@ func TestBallast(t *testing.T) {
 	}
 }
 
+// TestNoBallastWithoutSpace checks that no file remains if the disk has too little space for the ballast.
+func TestNoBallastWithoutSpace(t *testing.T) {
+	b := ballast{path: filepath.Join(t.TempDir(), "ballast"), bytes: 1 << 60}
+	if err := b.create(); err != nil || b.exists {
+		t.Errorf("create: %v, exists %t, want no error and no ballast", err, b.exists)
+	}
+	if _, err := os.Stat(b.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of the ballast: %v, want that it does not exist", err)
+	}
+}
+
 // fullDiskService is a runtime on a full disk, which fails until the ballast is removed.
 type fullDiskService struct {
 	*fake.Service
