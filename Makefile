@@ -5,7 +5,7 @@ GO ?= go
 # RACE_PACKAGES are the packages with goroutines.
 RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./internal/recording/... ./load/... ./ui/...
 
-.PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page bench-history critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
+.PHONY: image packages help build test vet lint race check release reference picture ui browser screenshots bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page bench-history critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ picture: ## draws docs/images/explain.svg
 
 ui: ## builds the web page: ui/dist from ui/web, requires npm
 	.ci/page ui/dist
+
+screenshots: ## pictures of the web page in docs/images, requires npm and chromium
+	.ci/screenshots
 
 browser: ## tests of the web page in Chromium, requires npm and chromium
 	.ci/browser

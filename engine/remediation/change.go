@@ -85,6 +85,14 @@ func (c *Change) key() string {
 	return fmt.Sprint(c.Kind, "|", c.Node, "|", pod, "|", c.Key, "|", c.Value, "|", c.Amount, "|", c.Index, "|", c.Taint, "|", c.Labels)
 }
 
+// includes reports whether the change has the effect of o.
+func (c *Change) includes(o *Change) bool {
+	if c.Kind == LowerRequest && o.Kind == LowerRequest {
+		return c.Key == o.Key && c.Amount <= o.Amount
+	}
+	return c.key() == o.key()
+}
+
 // changesKey identifies a set of changes, regardless of order.
 func changesKey(cs []Change) string { return joinKeys(cs, (*Change).key) }
 

@@ -120,11 +120,11 @@ func (f *finder) run() {
 	}
 }
 
-// alreadySuggested reports whether a subset of the changes is already a suggestion.
+// alreadySuggested reports whether a subset of the changes is already a suggestion. A lower request includes a higher one.
 func (f *finder) alreadySuggested(changes []Change) bool {
 	return slices.ContainsFunc(f.result.Suggestions, func(s Suggestion) bool {
 		for i := range s.Changes {
-			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == s.Changes[i].key() }) {
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.includes(&s.Changes[i]) }) {
 				return false
 			}
 		}

@@ -148,6 +148,27 @@ func TestSuggestionsMakePodSchedulable(t *testing.T) {
 	}
 }
 
+// TestHighestFittingRequestIsSuggested checks that only the highest request that fits is suggested, not lower ones for other nodes.
+func TestHighestFittingRequestIsSuggested(t *testing.T) {
+	s, p := cluster.New(), profile(t)
+	for name, cpu := range map[string]int64{"n1": 4000, "n2": 7000, "n3": 5000} {
+		s.UpsertNode(&model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: cpu, Memory: 8 << 30}})
+	}
+	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web",
+		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: 64_000}}}
+	var amounts []int64
+	for _, suggestion := range Find(s, p, 1, pod, placement.Evaluate(s, p, 1, pod), Options{}).Suggestions {
+		for _, c := range suggestion.Changes {
+			if c.Kind == LowerRequest {
+				amounts = append(amounts, c.Amount)
+			}
+		}
+	}
+	if !slices.Equal(amounts, []int64{7000}) {
+		t.Errorf("suggested requests: %v, want only 7000", amounts)
+	}
+}
+
 func TestSuggestionsAreDeterministic(t *testing.T) {
 	p := profile(t)
 	for seed := range uint64(50) {
