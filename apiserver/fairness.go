@@ -40,5 +40,5 @@ func newQuantityChecker(table []kinds.Kind, set *scheme.Set) *quantities.Checker
 	for _, k := range table {
 		types[k.GroupVersion.WithResource(k.Resource)] = reflect.TypeOf(k.New())
 	}
-	return quantities.New(set.External, types)
+	return quantities.New(set.Scheme, types)
 }

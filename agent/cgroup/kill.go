@@ -36,7 +36,8 @@ func (h *Host) Kill(path string) error {
 	for rounds := 0; killed > 0 && err == nil; rounds++ {
 		if killed, err = h.killListed(path, signaled); killed > 0 && err == nil {
 			if rounds == maxFreezeRounds {
-				return fmt.Errorf("cgroup %s: processes still fork after %d rounds of SIGKILL", path, rounds)
+				err = fmt.Errorf("cgroup %s: processes still fork after %d rounds of SIGKILL", path, rounds)
+				break
 			}
 			killed, err = h.killFrozen(path, signaled)
 		}

@@ -42,7 +42,8 @@ func (h *Host) PSI(path, resource string) (s PSI, ok bool) {
 	if err != nil || len(text) == 0 {
 		return PSI{}, false
 	}
-	return s, parsePSI(text, &s)
+	ok = parsePSI(text, &s)
+	return s, ok
 }
 
 // parsePSI parses the lines "some" and "full" of a file into s. Kernels before 5.13 have no line "full" of

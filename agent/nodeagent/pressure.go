@@ -134,8 +134,8 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 }
 
 // claimReserve returns how many bytes of the file system of a directory must stay free when the capacity
-// of a claim is reserved there, so that the claim itself causes no disk pressure. Capacity is that of the
-// file system, in bytes. The claims of virtual nodes are not on a node's disk, so its thresholds do not apply to them.
+// of a claim is reserved there, so that the claim itself causes no pressure on nodefs. Capacity is that of the
+// file system, in bytes. The claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
 func (o *Options) claimReserve(dir string, capacity int64) (int64, error) {
 	reserve := int64(volume.MinDiskReserve)
 	if separate, err := onDifferentFilesystems(o.Root, dir); err != nil || separate {

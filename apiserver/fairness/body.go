@@ -33,9 +33,31 @@ var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the l
 // bodyCheck returns an error if the body of a request must not be decoded.
 type bodyCheck func(resource schema.GroupVersionResource, header http.Header, body []byte) error
 
-// withBody reads and checks the body of a request before the handler runs. limit is the maximum size; the
+// bufferedBody is a body that withBody has read.
+type bufferedBody struct{ *bytes.Buffer }
+
+// Close implements io.Closer.
+func (bufferedBody) Close() error { return nil }
+
+// withCheck checks the bodies that withBody has read.
+func withCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, limit int64, check bodyCheck) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, ok := request.RequestInfoFrom(r.Context())
+		body, buffered := r.Body.(bufferedBody)
+		if ok && buffered && (limit <= 0 || int64(body.Len()) <= limit) { // the handler refuses larger bodies
+			resource := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+			if err := check(resource, r.Header, body.Bytes()); err != nil {
+				responsewriters.ErrorNegotiated(apierrors.NewBadRequest(err.Error()), serializer, resource.GroupVersion(), w, r)
+				return
+			}
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// withBody reads the body of a request before the handler runs. limit is the maximum size; the
 // handler returns 413 for a larger body, whose remainder is not read here.
-func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64, check bodyCheck) http.Handler {
+func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		if !ok || r.Body == nil || r.Body == http.NoBody || isLongRunning(r, info) {
@@ -59,12 +81,7 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 			responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
 			return
 		}
-		resource := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-		if err := check(resource, r.Header, body.Bytes()); err != nil {
-			responsewriters.ErrorNegotiated(apierrors.NewBadRequest(err.Error()), serializer, resource.GroupVersion(), w, r)
-			return
-		}
-		r.Body = io.NopCloser(body)
+		r.Body = bufferedBody{body}
 		handler.ServeHTTP(w, r)
 	})
 }

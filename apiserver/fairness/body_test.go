@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -27,7 +26,7 @@ func serveBody(t *testing.T, budget *bodyBudget, name string, body io.Reader) (i
 			t.Error(err)
 		}
 		got = string(data)
-	}), func(*http.Request, *request.RequestInfo) bool { return false }, serializer.NewCodecFactory(runtime.NewScheme()), budget, 10, func(schema.GroupVersionResource, http.Header, []byte) error { return nil })
+	}), func(*http.Request, *request.RequestInfo) bool { return false }, serializer.NewCodecFactory(runtime.NewScheme()), budget, 10)
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/pods", body)
 	ctx := request.WithRequestInfo(context.Background(), &request.RequestInfo{APIVersion: "v1"})
 	w := httptest.NewRecorder()

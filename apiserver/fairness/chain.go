@@ -19,8 +19,9 @@ func Configure(c *genericapiserver.Config, client kubernetes.Interface, shared i
 	c.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		estimate := flowcontrolrequest.NewWorkEstimator(c.StorageObjectCountTracker.Get, c.FlowControl.GetInterestedWatchCount,
 			flowcontrolrequest.DefaultWorkEstimatorConfig(), c.FlowControl.GetMaxSeats)
+		handler = withCheck(handler, c.Serializer, c.MaxRequestBodyBytes, check)
 		handler = genericfilters.WithPriorityAndFairness(handler, c.LongRunningFunc, c.FlowControl, estimate, c.RequestTimeout/4)
-		handler = withBody(handler, c.LongRunningFunc, c.Serializer, budget, c.MaxRequestBodyBytes, check)
+		handler = withBody(handler, c.LongRunningFunc, c.Serializer, budget, c.MaxRequestBodyBytes)
 		// The other filters run before these. Without limits, the default chain adds none.
 		outer := *c
 		outer.FlowControl, outer.MaxRequestsInFlight, outer.MaxMutatingRequestsInFlight = nil, 0, 0

@@ -13,6 +13,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
+	"github.com/berthproject/berth/apiserver/quantities"
 )
 
 // ValidateResourceRequirements validates requests and limits outside of a pod, without resource
@@ -78,7 +79,12 @@ func (r *errorCollector) validateHugePageSize(name corev1.ResourceName, value re
 	if !podfields.IsHugePage(name) {
 		return
 	}
-	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	text := strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	if err := quantities.CheckText(text); err != nil { // before it is parsed, which may take long
+		r.invalid(path, value.String(), fmt.Sprintf("page size of %.100s: %v", name, err))
+		return
+	}
+	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 || value.Value()%size.Value() != 0 {
 		r.invalid(path, value.String(), fmt.Sprintf("%s is not positive integer multiple of %s", value.String(), name))
 	}

@@ -1,6 +1,7 @@
 package quantities
 
 import (
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -22,36 +23,45 @@ func newChecker() *Checker {
 	return New(scheme.Scheme, map[schema.GroupVersionResource]reflect.Type{pods: reflect.TypeFor[*corev1.Pod](), configMaps: reflect.TypeFor[*corev1.ConfigMap]()})
 }
 
-// withCPU returns a pod in JSON whose container requests the given JSON value of CPU.
-func withCPU(value string) string {
-	return `{"metadata":{"labels":{"a":"5e1234567","b":"` + slow + `"}},"spec":{"containers":[{"resources":{"requests":{"cpu":` + value + `}}}]}}`
+// cpuOf returns a pod in JSON whose container requests the given JSON value of CPU.
+func cpuOf(value string) string {
+	return `{"spec":{"containers":[{"resources":{"requests":{"cpu":` + value + `}}}]}}`
+}
+
+// labeled adds labels to a pod in JSON that look like quantities that take long to parse.
+func labeled(pod string) string {
+	return `{"metadata":{"labels":{"a":"5e1234567","b":"` + slow + `"}},` + pod[1:]
 }
 
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct{ mediaType, body, want string }{
-		{"application/json", withCPU(`"1500m"`), ""},
-		{"application/json", withCPU(`"1e64"`), ""},
-		{"application/json", withCPU(`1e18`), ""},
-		{"application/json", withCPU(`"1e0000000005"`), ""},
-		{"application/json", withCPU(`"` + strings.Repeat("9", 64) + `"`), ""},
+		{"application/json", labeled(cpuOf(`"1500m"`)), ""},
+		{"application/json", labeled(cpuOf(`"1e64"`)), ""},
+		{"application/json", labeled(cpuOf(`1e18`)), ""},
+		{"application/json", labeled(cpuOf(`"1e0000000005"`)), ""},
+		{"application/json", labeled(cpuOf(`"` + strings.Repeat("9", 64) + `"`)), ""},
 		{"application/json", `{"spec":{"containers":[{"image":"` + slow + `"}]`, ""},
-		{"application/json", withCPU(`"` + slow + `"`), `spec.containers.0.resources.requests.cpu: quantity "` + slow + `": the exponent must be from -64 to 64`},
-		{"", withCPU(`1e100000`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`"E-65"`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`"1e99999999999999999999"`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`"1\u0065100000"`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`" ` + slow + ` "`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`"` + slow + `","cpu":"1"`), "spec.containers.0.resources.requests.cpu"},
-		{"application/json", withCPU(`"` + strings.Repeat("9", 65) + `"`), "a quantity of 65 characters: must have at most 64"},
+		{"application/json", cpuOf(`"` + slow + `"`), `spec.containers.0.resources.requests.cpu: quantity "` + slow + `": the exponent must be from -64 to 64`},
+		{"", cpuOf(`1e100000`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`"E-65"`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`"1e99999999999999999999"`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`"1\u0065100000"`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`" ` + slow + ` "`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`"` + slow + `","cpu":"1"`), "spec.containers.0.resources.requests.cpu"},
+		{"application/json", cpuOf(`"` + strings.Repeat("9", 65) + `"`), "a quantity of 65 characters: must have at most 64"},
 		{"application/json", `{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"` + slow + `"}}]}}`, "spec.volumes.0.emptyDir.sizeLimit"},
-		{"application/strategic-merge-patch+json", withCPU(`"` + slow + `"`), "spec.containers.0.resources.requests.cpu"},
+		{"application/strategic-merge-patch+json", cpuOf(`"` + slow + `"`), "spec.containers.0.resources.requests.cpu"},
 		{"application/apply-patch+yaml", "spec:\n  containers:\n  - resources:\n      requests:\n        cpu: \"123456789012345678901e\\\n          100000\"\n", "spec.containers.0.resources.requests.cpu"},
 		{"application/yaml", "spec: {overhead: {cpu: 1e+300}}", "spec.overhead.cpu"},
 		{"application/json-patch+json", `[{"op":"add","path":"/spec/containers/0/resources","value":{"limits":{"cpu":"` + slow + `"}}}]`, "operation 0 of the patch: limits.cpu"},
 		{"application/json-patch+json", `[{"op":"add","path":"/metadata/labels/x","value":"` + slow + `"}]`, ""},
 		{"application/json-patch+json", `[{"op":"copy","path":"/spec/overhead/cpu","from":"/metadata/labels/b"}]`, "a quantity must be copied from a field of the same type"},
 		{"application/json-patch+json", `[{"op":"copy","path":"/spec/overhead","from":"/spec/containers/0/resources/limits"}]`, ""},
-		{"application/json-patch+json", `[{"op":"replace","path":"/kind","value":"Node"}]`, "must not replace the kind"},
+		{"application/json-patch+json", `[{"op":"replace","path":"/kind","value":"Node"}]`, "must not change the kind"},
+		{"application/json-patch+json", `[{"op":"replace","path":"x/kind","value":"Node"}]`, "must not change the kind"},
+		{"application/json-patch+json", `[{"op":"add","path":"x/spec/overhead","value":{"cpu":"` + slow + `"}}]`, "operation 0 of the patch: cpu"},
+		{"application/json-patch+json; x", `[{"op":"add","path":"/spec/overhead","value":{"cpu":"` + slow + `"}}]`, "operation 0 of the patch: cpu"},
+		{"Application/JSON", cpuOf(`"1e99"`), "spec.containers.0.resources.requests.cpu"},
 	} {
 		err := newChecker().Check(pods, http.Header{"Content-Type": {tc.mediaType}}, []byte(tc.body))
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
@@ -60,12 +70,24 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckJSONIgnoresCase checks names in another case than that of the type.
+func TestCheckJSONIgnoresCase(t *testing.T) {
+	if err := CheckJSON([]byte(`{"Spec":{"OVERHEAD":{"cpu":"`+slow+`"}}}`), reflect.TypeFor[corev1.Pod]()); err == nil {
+		t.Error("a slow quantity passes, want an error")
+	}
+	if err := CheckJSON([]byte(`{"Spec":{"NodeName":"`+slow+`"}}`), reflect.TypeFor[corev1.Pod]()); err != nil {
+		t.Errorf("a name: error %v, want none", err)
+	}
+}
+
 // TestCheckUsesTheKindInTheBody checks that an object of another kind than the resource is checked, too: the API server
 // decodes it before it refuses it.
 func TestCheckUsesTheKindInTheBody(t *testing.T) {
-	body := `{"apiVersion":"v1","spec":{"overhead":{"cpu":"` + slow + `"}},"kind":"Pod"}`
-	if err := newChecker().Check(configMaps, http.Header{}, []byte(body)); err == nil {
-		t.Error("a pod with a slow quantity, sent as a ConfigMap, passes, want an error")
+	for _, version := range []string{`"apiVersion":"v1",`, ""} { // the decoder takes a missing version from the resource
+		body := `{` + version + `"spec":{"overhead":{"cpu":"` + slow + `"}},"kind":"Pod"}`
+		if err := newChecker().Check(configMaps, http.Header{}, []byte(body)); err == nil {
+			t.Errorf("%s, sent as a ConfigMap, passes, want an error", body)
+		}
 	}
 }
 
@@ -91,10 +113,19 @@ func TestCheckProtobuf(t *testing.T) {
 	for _, tc := range []struct {
 		resource schema.GroupVersionResource
 		kind     string
-	}{{pods, "Pod"}, {pods, "Unknown"}, {configMaps, "Pod"}} {
+	}{{pods, "Pod"}, {pods, ""}, {configMaps, "Pod"}} {
 		if err := newChecker().Check(tc.resource, header, encode(tc.kind, pod)); err == nil || !strings.Contains(err.Error(), `quantity "1e300": the exponent must be`) {
 			t.Errorf("a slow quantity in kind %s for %s: error %v, want one about the exponent", tc.kind, tc.resource.Resource, err)
 		}
+	}
+	// The decoder drops the bits of a varint beyond 64.
+	overlong := append([]byte("\xd2\x80\x80\x80\x80\x80\x80\x80\x80\x02\x00"), pod.Spec.Containers[0].Name...)
+	data, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: overlong}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newChecker().Check(pods, header, append([]byte(protobufPrefix), data...)); !errors.Is(err, errMalformed) {
+		t.Errorf("an overlong field number: error %v, want %v", err, errMalformed)
 	}
 }
 

@@ -13,8 +13,8 @@ const (
 	maxExponent = 64
 )
 
-// check returns an error if the text exceeds the limits. Texts that are no quantities pass.
-func check(text string) error {
+// CheckText returns an error if the text exceeds the limits. Texts that are no quantities pass.
+func CheckText(text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > maxLength {
 		return fmt.Errorf("a quantity of %d characters: must have at most %d", len(text), maxLength)
@@ -48,7 +48,7 @@ func suspicious(data []byte) bool {
 		for i < len(data) && isWord[data[i]] {
 			i++
 		}
-		if c := data[start]; i-start > 4 && (c <= '9' || c == 'e' || c == 'E') && check(string(data[start:i])) != nil {
+		if c := data[start]; i-start > 3 && (c <= '9' || c == 'e' || c == 'E') && CheckText(string(data[start:i])) != nil {
 			return true
 		}
 	}

@@ -24,10 +24,10 @@ func checkPatch(data []byte, n *node) error {
 		switch {
 		case op == "test":
 			continue
-		case path == "" || path == "/kind" || path == "/apiVersion":
-			err = &Error{Err: fmt.Errorf("path %q: a patch must not replace the kind of an object", path)}
+		case changesKind(path):
+			err = &Error{Err: fmt.Errorf("path %.100q: a patch must not change the kind or the apiVersion of an object", path)}
 		case (op == "copy" || op == "move") && target != nil && !n.at(text("from")).sameType(target):
-			err = &Error{Err: fmt.Errorf("from %q: a quantity must be copied from a field of the same type", text("from"))}
+			err = &Error{Err: fmt.Errorf("from %.100q: a quantity must be copied from a field of the same type", text("from"))}
 		}
 		if err != nil {
 			return fmt.Errorf("operation %d of the patch: %w", i, err)
@@ -36,13 +36,24 @@ func checkPatch(data []byte, n *node) error {
 	return nil
 }
 
-// at returns the node of a JSON pointer.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// changesKind reports whether an operation at a JSON pointer changes the kind or the apiVersion.
+func changesKind(pointer string) bool {
+	_, key, found := strings.Cut(pointer, "/")
+	return !found || key == "kind" || key == "apiVersion"
+}
+
+// at returns the node of a JSON pointer. The decoder of patches ignores what precedes the first slash.
 func (n *node) at(pointer string) *node {
-	if pointer == "" {
+	_, keys, found := strings.Cut(pointer, "/")
+	if !found {
 		return n
 	}
-	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		n = n.child(strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
+	for key := range strings.SplitSeq(keys, "/") {
+		if n = n.child(unescape.Replace(key)); n == nil {
+			return nil
+		}
 	}
 	return n
 }

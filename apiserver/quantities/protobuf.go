@@ -2,24 +2,24 @@ package quantities
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// checkProtobuf checks the quantities of a protobuf message. Malformed messages pass, because the decoder reports them.
+// checkProtobuf checks the quantities of a protobuf message.
 func checkProtobuf(data []byte, n *node) error {
 	for len(data) > 0 {
 		number, wireType, size := protowire.ConsumeTag(data)
 		if size < 0 {
-			return nil
+			return errMalformed
 		}
 		data = data[size:]
 		if wireType != protowire.BytesType {
 			if size = protowire.ConsumeFieldValue(number, wireType, data); size < 0 {
-				return nil
+				return errMalformed
 			}
 			data = data[size:]
 			continue
 		}
 		value, size := protowire.ConsumeBytes(data)
 		if size < 0 {
-			return nil
+			return errMalformed
 		}
 		data = data[size:]
 		if err := checkProtobufField(int(number), value, n); err != nil {
@@ -34,7 +34,7 @@ func checkProtobufField(number int, value []byte, n *node) error {
 		if number != 1 {
 			return nil
 		}
-		if err := check(string(value)); err != nil {
+		if err := CheckText(string(value)); err != nil {
 			return &Error{Err: err}
 		}
 		return nil

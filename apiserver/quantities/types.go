@@ -92,4 +92,16 @@ func (n *node) child(key string) *node {
 	return n.byName[key]
 }
 
+// childIgnoringCase is child for keys in any case.
+func (n *node) childIgnoringCase(key string) *node {
+	if n != nil && n.element == nil {
+		for name, child := range n.byName {
+			if strings.EqualFold(name, key) {
+				return child
+			}
+		}
+	}
+	return n.child(key)
+}
+
 func (n *node) sameType(o *node) bool { return n != nil && o != nil && n.goType == o.goType }

@@ -40,8 +40,12 @@ func (e *Election) Validate() error {
 // ValidateDurations checks the durations. The lease duration must be at least margin longer than the renew deadline.
 func (e *Election) ValidateDurations(margin time.Duration) error {
 	if e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration < e.RenewDeadline+margin {
-		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be at least %v longer than the renew deadline, the renew deadline 20 %% longer than the retry period",
-			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod, margin)
+		longer := "longer"
+		if margin >= time.Second {
+			longer = fmt.Sprintf("at least %v longer", margin)
+		}
+		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be %s than the renew deadline, the renew deadline 20 %% longer than the retry period",
+			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod, longer)
 	}
 	return nil
 }

@@ -132,15 +132,15 @@ func (r *recorder) stop() bool {
 	case r.ctx.Err() != nil:
 		r.stopped = context.Cause(r.ctx)
 	case r.nodeCount > l.Nodes:
-		r.stopped = limitError{fmt.Sprintf("has more than %d nodes", l.Nodes) + ": make it smaller, or"}
+		r.stopped = limitError{fmt.Sprintf("has more than %d nodes", l.Nodes)}
 	case r.podCount > l.Pods:
-		r.stopped = limitError{fmt.Sprintf("has more than %d pods", l.Pods) + ": make it smaller, or"}
+		r.stopped = limitError{fmt.Sprintf("has more than %d pods", l.Pods)}
 	case r.w.Steps() > l.Steps:
-		r.stopped = limitError{fmt.Sprintf("has more than %d events", l.Steps) + ": make it smaller, or"}
+		r.stopped = limitError{fmt.Sprintf("has more than %d events", l.Steps)}
 	case r.lines > l.Lines:
-		r.stopped = limitError{fmt.Sprintf("has more than %d lines in its timeline", l.Lines) + ": make it smaller, or"}
+		r.stopped = limitError{fmt.Sprintf("has more than %d lines in its timeline", l.Lines)}
 	case r.polls%256 == 0 && liveHeap() > r.heap+l.Heap:
-		r.stopped = limitError{fmt.Sprintf("uses more than %d MiB of memory", l.Heap>>20) + ": make it smaller, or"}
+		r.stopped = limitError{fmt.Sprintf("uses more than %d MiB of memory", l.Heap>>20)}
 	}
 	return r.stopped != nil
 }

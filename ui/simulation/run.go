@@ -43,7 +43,7 @@ type Result struct {
 // Run runs a simulation and calls send for each state. An error of the scenario is a *script.Error. The run ends with the
 // context, or with the first error of send.
 func Run(ctx context.Context, s *trace.Simulation, limits Limits, send func(*Frame) error) (result *Result, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limits.Duration, limitError{fmt.Sprintf("took longer than %v:", limits.Duration)})
+	ctx, cancel := context.WithTimeoutCause(ctx, limits.Duration, limitError{fmt.Sprintf("took longer than %v", limits.Duration)})
 	defer cancel()
 	r := &recorder{limits: limits, send: send, ctx: ctx, heap: liveHeap(), until: s.Until}
 	defer func() {
@@ -78,7 +78,7 @@ func Parse(text string, limits Limits) (*script.Scenario, error) {
 type limitError struct{ problem string }
 
 func (e limitError) Error() string {
-	return fmt.Sprintf("the simulation %s run it with `berth simulate`", e.problem)
+	return fmt.Sprintf("the simulation %s: make it smaller, or run it with `berth simulate`", e.problem)
 }
 
 // IsUserError reports whether the user's scenario causes the error: it is wrong, or exceeds a limit.

@@ -3,9 +3,12 @@ package autoscaling
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/berthproject/berth/apiserver/quantities"
 )
 
 // Annotations of version v1, which hold what its fields cannot.
@@ -68,10 +71,12 @@ func readAnnotations(annotations map[string]string, to *autoscalingv2.Horizontal
 	}
 }
 
-// parse decodes JSON. It returns the zero value if encoded is empty or invalid.
+// parse decodes JSON. It returns the zero value if encoded is empty or invalid, or has a quantity that takes
+// long to parse.
 func parse[T any](encoded string) T {
 	var out, zero T
-	if encoded == "" || json.Unmarshal([]byte(encoded), &out) != nil {
+	if encoded == "" || quantities.CheckJSON([]byte(encoded), reflect.TypeFor[T]()) != nil ||
+		json.Unmarshal([]byte(encoded), &out) != nil {
 		return zero
 	}
 	return out
