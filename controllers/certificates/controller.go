@@ -49,7 +49,7 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserv
 	slices := defaultFactory.Discovery().V1().EndpointSlices()
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
 	c := &controller{client: client, signer: signer, now: env.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalizedSet(reserved)}
-	c.queue = workqueue.New("certificates", "Deciding about the request", log, c.reconcile)
+	c.queue = workqueue.New(ctx, "certificates", "Deciding about the request", log, c.reconcile)
 	if err := workqueue.Watch(requests.Informer(), func(_, r *certificatesv1.CertificateSigningRequest) {
 		if r != nil {
 			c.queue.Add(r.Name)

@@ -30,7 +30,7 @@ func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 		addRequest("other", certificatesv1.KubeletServingSignerName, "system:node:n2")
 		var got []string
 		c := &controller{requests: requests.Lister()}
-		c.queue = workqueue.New("certificates", "Deciding", klog.Background(), func(_ context.Context, name string) (time.Duration, error) {
+		c.queue = workqueue.New(t.Context(), "certificates", "Deciding", klog.Background(), func(_ context.Context, name string) (time.Duration, error) {
 			got = append(got, name)
 			return 0, nil
 		})

@@ -90,7 +90,7 @@ func toEntry(obj any) (any, error) {
 
 // Run maintains displacement records until ctx is done. It returns an error only if it cannot start.
 func Run(ctx context.Context, o Options) error {
-	k := newController(o)
+	k := newController(ctx, o)
 	var holds holdStore
 	if o.Holds != nil {
 		holds = &apiHoldStore{holds: o.Holds, discovery: o.Client.Discovery()}
@@ -98,15 +98,15 @@ func Run(ctx context.Context, o Options) error {
 	return k.run(ctx, holds)
 }
 
-func newController(o Options) *controller {
+func newController(ctx context.Context, o Options) *controller {
 	k := &controller{o: o, now: o.Env.Now, started: o.Env.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
 	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
-	k.recordQueue = workqueue.New("displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
-	k.ownerQueue = workqueue.New("displacement_completions", "Completing displacement records", o.Log, k.completeRecords)
-	k.journalQueue = workqueue.New("displacement_journal", "Writing to the journal", o.Log, k.journalRecord)
-	k.holdQueue = workqueue.New("avoid_holds", "Reconciling the Avoid Hold", o.Log, k.reconcileHold)
+	k.recordQueue = workqueue.New(ctx, "displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
+	k.ownerQueue = workqueue.New(ctx, "displacement_completions", "Completing displacement records", o.Log, k.completeRecords)
+	k.journalQueue = workqueue.New(ctx, "displacement_journal", "Writing to the journal", o.Log, k.journalRecord)
+	k.holdQueue = workqueue.New(ctx, "avoid_holds", "Reconciling the Avoid Hold", o.Log, k.reconcileHold)
 	return k
 }
 

@@ -74,7 +74,7 @@ func (h *harness) start(dir string) *instance {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = j.Close() })
-	k := newController(Options{Client: h.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	k := newController(h.t.Context(), Options{Client: h.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
 	k.now = func() time.Time { return h.now }
 	if err := k.loadJournal(); err != nil {
 		h.t.Fatal(err)

@@ -28,7 +28,7 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		counted := 0
-		k := newController(Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
+		k := newController(t.Context(), Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
 			OnDisplaced: func(*journal.Displacement) { counted++ }})
 		go func() { done <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
 		synctest.Wait()
@@ -72,7 +72,7 @@ func TestRun(t *testing.T) {
 		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		k := newController(Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
+		k := newController(t.Context(), Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
 			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
 		go func() { done <- k.run(ctx, store) }()
 		synctest.Wait()

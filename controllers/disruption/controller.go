@@ -58,8 +58,8 @@ func Run(ctx context.Context, client kubernetes.Interface, customScales Scales, 
 	d := &controller{client: client, now: env.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
 		scales: newScaleLister(factory, customScales), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		lastEvents: map[types.UID]string{}}
-	d.budgetQueue = workqueue.New("disruption", "Updating the disruption budget", log, d.reconcileBudget)
-	d.stalePodQueue = workqueue.New("stale_pod_disruption", "Clearing the DisruptionTarget condition", log, d.clearDisruptionTarget)
+	d.budgetQueue = workqueue.New(ctx, "disruption", "Updating the disruption budget", log, d.reconcileBudget)
+	d.stalePodQueue = workqueue.New(ctx, "stale_pod_disruption", "Clearing the DisruptionTarget condition", log, d.clearDisruptionTarget)
 	if err := workqueue.Watch(budgets.Informer(), d.onBudget); err != nil {
 		return err
 	}

@@ -81,10 +81,10 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	e.reconciler = endpointslice.NewReconciler(client, e.nodes, maxEndpointsPerSlice, e.tracker, e.zones,
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "endpoint-slice-controller"}), sliceManager,
 		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	e.queue = workqueue.New("endpoint_slice", "Writing the endpoints", log, e.sync)
+	e.queue = workqueue.New(ctx, "endpoint_slice", "Writing the endpoints", log, e.sync)
 	m := &mirrorController{client: client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
-	m.queue = workqueue.New("endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
-	zones := workqueue.New("endpoint_slice_topology", "Updating topology data", log, e.updateZones)
+	m.queue = workqueue.New(ctx, "endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
+	zones := workqueue.New(ctx, "endpoint_slice_topology", "Updating topology data", log, e.updateZones)
 	for _, err := range []error{
 		workqueue.Watch(core.Services().Informer(), e.onService),
 		workqueue.Watch(core.Pods().Informer(), e.onPod),

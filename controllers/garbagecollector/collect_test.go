@@ -46,7 +46,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	h.garbageCollector = &garbageCollector{env: runner.Production(), metadata: h.client, events: h.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
-	h.queue = workqueue.New("testing", "Testing", klog.Background(), h.sync)
+	h.queue = workqueue.New(t.Context(), "testing", "Testing", klog.Background(), h.sync)
 	h.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:

@@ -66,7 +66,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
 		},
 	}
-	gc.queue = workqueue.New("garbage_collector_attempt_to_delete", "Collecting garbage", log, gc.sync)
+	gc.queue = workqueue.New(ctx, "garbage_collector_attempt_to_delete", "Collecting garbage", log, gc.sync)
 	factory.Start(ctx.Done())
 	for gc.syncMonitors(ctx) != nil { // the API server may not be up yet
 		if !runner.Sleep(ctx, env, time.Second) {

@@ -60,7 +60,7 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 	c := &controller{
 		env: env, Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
 	}
-	c.queue = workqueue.New("horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
+	c.queue = workqueue.New(ctx, "horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
 	if err := workqueue.Watch(autoscalers.Informer(), c.onAutoscaler); err != nil {
 		return err
 	}

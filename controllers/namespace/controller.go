@@ -57,7 +57,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 func (e *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
 	namespaces := factory.Core().V1().Namespaces()
 	e.namespaces = namespaces.Lister()
-	queue := workqueue.New("namespace", "Deleting the content of the namespace", log, e.sync)
+	queue := workqueue.New(ctx, "namespace", "Deleting the content of the namespace", log, e.sync)
 	if err := workqueue.Watch(namespaces.Informer(), func(_, cur *corev1.Namespace) {
 		if cur != nil && !cur.DeletionTimestamp.IsZero() {
 			queue.Add(cur.Name)

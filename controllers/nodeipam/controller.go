@@ -64,7 +64,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	c := &controller{client: client, nodes: nodes.Lister(), pods: pods.Informer().GetIndexer(), log: log, allocator: nodeipam.New(o),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})}
-	c.queue = workqueue.New("node_ipam_controller", "Setting the node's podCIDR", log, c.reconcile)
+	c.queue = workqueue.New(ctx, "node_ipam_controller", "Setting the node's podCIDR", log, c.reconcile)
 	if err := pods.Informer().AddIndexers(cache.Indexers{byRange: c.indexByRange}); err != nil {
 		return err
 	}

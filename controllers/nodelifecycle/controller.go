@@ -78,8 +78,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		stepper: workqueue.NewStepper[nodelifecycle.Event](env), metrics: metrics, log: log, pending: map[writeKey]nodelifecycle.Effect{},
 	}
-	h.nodeQueue = workqueue.New("node_lifecycle_controller", "Writing the node", log, h.write)
-	h.podQueue = workqueue.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)
+	h.nodeQueue = workqueue.New(ctx, "node_lifecycle_controller", "Writing the node", log, h.write)
+	h.podQueue = workqueue.New(ctx, "node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)
 	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: indexByNode}); err != nil {
 		return err
 	}

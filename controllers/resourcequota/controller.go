@@ -51,7 +51,7 @@ type charge struct {
 func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	quotas := factory.Core().V1().ResourceQuotas()
 	c := &controller{env: env, client: client, quotas: quotas.Lister(), charges: map[types.NamespacedName]charge{}}
-	c.queue = workqueue.New("resource_quota_controller_resource_changes", "Computing the usage of the quota", log, c.sync)
+	c.queue = workqueue.New(ctx, "resource_quota_controller_resource_changes", "Computing the usage of the quota", log, c.sync)
 	c.usage = newUsage(ctx, env, client.Discovery(), objects, factory, c.enqueueNamespace)
 	if err := workqueue.Watch(quotas.Informer(), c.handleQuota); err != nil {
 		return err

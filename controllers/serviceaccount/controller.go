@@ -43,7 +43,7 @@ type controller struct {
 // PEM certificate to publish; nil publishes none. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, env runner.Environment, log klog.Logger) error {
 	c := &controller{client: client, rootCA: string(rootCA), log: log}
-	c.queue = workqueue.New("serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, c.sync(ctx, name) })
+	c.queue = workqueue.New(ctx, "serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, c.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := newNamedInformer(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
 	maps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)

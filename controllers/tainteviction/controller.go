@@ -74,7 +74,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
 		stepper: workqueue.NewStepper[tainteviction.Event](env), metrics: metrics,
 	}
-	e.queue = workqueue.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
+	e.queue = workqueue.New(ctx, "noexec_taint_pod", "Evicting the pod", log, e.evict)
 	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
 		return err
 	}

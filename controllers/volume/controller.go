@@ -104,7 +104,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 	}
-	ctrl.queue = workqueue.New("volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, ctrl.sync(ctx, k) })
+	ctrl.queue = workqueue.New(ctx, "volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, ctrl.sync(ctx, k) })
 	if err := ctrl.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // as "ReplicaSet"; in lower case, it is the name of the queue in metrics. RunController starts factory. It returns an
 // error only if the controller cannot start.
 func RunController(ctx context.Context, c runner.Controller, kind string, workers int, factory informers.SharedInformerFactory, log klog.Logger) error {
-	queue := New(strings.ToLower(kind), "Reconciling the "+kind, log, c.Reconcile)
+	queue := New(ctx, strings.ToLower(kind), "Reconciling the "+kind, log, c.Reconcile)
 	if err := c.Watch(queue.Add); err != nil {
 		return err
 	}

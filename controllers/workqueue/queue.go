@@ -27,14 +27,16 @@ type Queue[K comparable] struct {
 // error or a panic it is retried with exponential backoff.
 type ReconcileFunc[K comparable] func(ctx context.Context, key K) (requeueAfter time.Duration, err error)
 
-// New returns a Queue. queue is its name in metrics: the upstream name where there is one. action describes the work
-// in log messages, such as "Binding the claim".
-func New[K comparable](queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
+// New returns a Queue that is shut down when ctx is done. queue is its name in metrics: the upstream name where there
+// is one. action describes the work in log messages, such as "Binding the claim".
+func New[K comparable](ctx context.Context, queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
 	if !metricsEnabled.Load() {
 		queue = ""
 	}
 	limits := workqueue.DefaultTypedControllerRateLimiter[K]()
-	return &Queue[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(limits, workqueue.TypedRateLimitingQueueConfig[K]{Name: queue}), action: action, log: log, reconcile: reconcile}
+	q := &Queue[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(limits, workqueue.TypedRateLimitingQueueConfig[K]{Name: queue}), action: action, log: log, reconcile: reconcile}
+	context.AfterFunc(ctx, q.queue.ShutDown) // also if Run is not called, because the caches did not sync
+	return q
 }
 
 // metricsEnabled reports whether queues have metrics.

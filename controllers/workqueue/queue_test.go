@@ -17,17 +17,17 @@ import (
 
 func TestErrorsRetryWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
 		started := time.Now()
 		var times []time.Duration
-		q := New("trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
+		q := New(ctx, "trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
 			times = append(times, time.Since(started))
 			if len(times) < 4 {
 				return 0, errors.New("failed")
 			}
 			return time.Minute, nil
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
 		q.Add("a")
 		q.Run(ctx, 2)
 		if len(times) != 5 || times[1]-times[0] > times[2]-times[1] || times[4]-times[3] != time.Minute {
@@ -40,8 +40,10 @@ func TestErrorsRetryWithBackoff(t *testing.T) {
 // other keys are processed.
 func TestPanicsRetryWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
 		var calls, otherCalls atomic.Int32
-		q := New("panicking", "Trying", klog.Background(), func(_ context.Context, key string) (time.Duration, error) {
+		q := New(ctx, "panicking", "Trying", klog.Background(), func(_ context.Context, key string) (time.Duration, error) {
 			if key == "b" {
 				otherCalls.Add(1)
 			} else if calls.Add(1) < 3 {
@@ -49,8 +51,6 @@ func TestPanicsRetryWithBackoff(t *testing.T) {
 			}
 			return 0, nil
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
 		q.Add("a")
 		q.Add("b")
 		q.Run(ctx, 1)
@@ -90,4 +90,15 @@ func TestWatchPassesOldAndNew(t *testing.T) {
 	if s := <-seen; s[0].Name != "p" || s[1] != nil {
 		t.Errorf("deleted: %v, want only an old state", s)
 	}
+}
+
+// TestQueueEndsWithItsContext checks that a queue whose Run is never called has no goroutine after its context ends;
+// synctest panics if one remains.
+func TestQueueEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		New(ctx, "unused", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) { return 0, nil })
+		cancel()
+		synctest.Wait()
+	})
 }

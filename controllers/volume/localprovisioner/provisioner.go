@@ -61,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	p := &provisioner{client: client, storage: storage, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ProvisionerName})}
-	p.queue = workqueue.New("directory_provisioner", "Provisioning or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, p.sync(ctx, k) })
+	p.queue = workqueue.New(ctx, "directory_provisioner", "Provisioning or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, p.sync(ctx, k) })
 	if err := p.watch(volumes.Informer(), claims.Informer()); err != nil {
 		return err
 	}

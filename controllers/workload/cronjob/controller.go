@@ -64,7 +64,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
 	s := &controller{env: env, skew: skew, client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
-	s.queue = workqueue.New("cronjob", "Reconciling the CronJob", log, s.sync)
+	s.queue = workqueue.New(ctx, "cronjob", "Reconciling the CronJob", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}

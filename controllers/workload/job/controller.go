@@ -68,8 +68,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	jobs := factory.Batch().V1().Jobs()
 	s := &controller{env: env, client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
-	s.queue = workqueue.New("job", "Reconciling the Job", log, s.sync)
-	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
+	s.queue = workqueue.New(ctx, "job", "Reconciling the Job", log, s.sync)
+	s.orphanQueue = workqueue.New(ctx, "job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
 	if err := s.watch(jobs.Informer()); err != nil {
 		return err
 	}
