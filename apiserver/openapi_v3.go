@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,12 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/handler3"
 )
 
-const (
-	openAPIv3Path = "/openapi/v3"
-	// hashOfUnbuilt is the hash in the list of a document that is not built yet. A request with it gets
-	// the document, but must not cache it by its URL.
-	hashOfUnbuilt = "unbuilt"
-)
+const openAPIv3Path = "/openapi/v3"
 
 // openAPIv3 serves /openapi/v3 with a document for each group and version. It builds a document at the
 // first request for it. Most clients request few documents, and the aggregator, which requests the list
@@ -29,8 +25,13 @@ const (
 type openAPIv3 struct {
 	container *restful.Container
 	config    *common.OpenAPIV3Config
+	// hashOfUnbuilt is the hash in the list of a document that is not built yet. A request with it gets
+	// the document, but must not cache it by its URL. Each start has another one: a client that keeps
+	// documents by their hash must not take that of another version for the current one.
+	hashOfUnbuilt string
 
-	mutex     sync.Mutex
+	building  sync.Mutex                    // held while a document is built; locked before mutex
+	mutex     sync.Mutex                    // guards documents
 	documents map[string]*openAPIv3Document // by path, such as apis/apps/v1
 }
 
@@ -42,7 +43,7 @@ type openAPIv3Document struct {
 
 // newOpenAPIv3 returns a handler for the documents of the routes of a container.
 func newOpenAPIv3(container *restful.Container, config *common.OpenAPIV3Config) *openAPIv3 {
-	return &openAPIv3{container: container, config: config, documents: map[string]*openAPIv3Document{}}
+	return &openAPIv3{container: container, config: config, hashOfUnbuilt: "unbuilt-" + rand.Text(), documents: map[string]*openAPIv3Document{}}
 }
 
 func (o *openAPIv3) register(paths *mux.PathRecorderMux) {
@@ -52,13 +53,11 @@ func (o *openAPIv3) register(paths *mux.PathRecorderMux) {
 
 // serveList serves the paths and hashes of all documents.
 func (o *openAPIv3) serveList(w http.ResponseWriter, _ *http.Request) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
 	list := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for _, service := range o.container.RegisteredWebServices() {
 		path := documentPath(service)
-		url := openAPIv3Path + "/" + path + "?hash=" + hashOfUnbuilt
-		if d := o.documents[path]; d != nil {
+		url := openAPIv3Path + "/" + path + "?hash=" + o.hashOfUnbuilt
+		if d := o.built(path); d != nil {
 			url = d.url
 		}
 		list.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: url}
@@ -74,7 +73,7 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 	case d == nil:
 		http.NotFound(w, r)
 	default:
-		if r.URL.Query().Get("hash") == hashOfUnbuilt {
+		if r.URL.Query().Get("hash") == o.hashOfUnbuilt {
 			r = r.Clone(r.Context())
 			r.URL.RawQuery = ""
 		}
@@ -84,9 +83,12 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 
 // document returns the document of a path. It returns nil if there is none.
 func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if d := o.documents[path]; d != nil {
+	if d := o.built(path); d != nil {
+		return d, nil
+	}
+	o.building.Lock()
+	defer o.building.Unlock()
+	if d := o.built(path); d != nil { // another request has built it
 		return d, nil
 	}
 	for _, service := range o.container.RegisteredWebServices() {
@@ -97,10 +99,19 @@ func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("building the OpenAPI document of %s: %w", path, err)
 		}
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
 		o.documents[path] = d
 		return d, nil
 	}
 	return nil, nil
+}
+
+// built returns the document of a path if it is built, and nil otherwise.
+func (o *openAPIv3) built(path string) *openAPIv3Document {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.documents[path]
 }
 
 // buildOpenAPIv3 builds the document of a web service.

@@ -14,17 +14,18 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// TestOpenAPIv3 checks that the list of documents builds none, and that the hash in the list becomes
-// that of the content.
+// TestOpenAPIv3 checks that the list of documents builds none and is served while one is built, and that
+// the hash in the list becomes that of the content.
 func TestOpenAPIv3(t *testing.T) {
 	const path = "apis/example.com/v1"
 	container, paths := restful.NewContainer(), mux.NewPathRecorderMux("test")
 	service := new(restful.WebService).Path("/" + path)
 	service.Route(service.GET("/widgets").Operation("listWidgets").Returns(http.StatusOK, "OK", "").To(func(*restful.Request, *restful.Response) {}))
 	container.Add(service)
-	built := 0
+	built, duringBuild := 0, func() {}
 	config := &common.OpenAPIV3Config{Info: &spec.Info{}, GetDefinitions: func(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 		built++
+		duringBuild()
 		return nil
 	}}
 	newOpenAPIv3(container, config).register(paths)
@@ -49,6 +50,11 @@ func TestOpenAPIv3(t *testing.T) {
 	if built != 0 {
 		t.Errorf("the list built %d documents", built)
 	}
+	duringBuild = func() {
+		if listed := listedURL(); listed != first {
+			t.Errorf("the list during the build has %s, want %s", listed, first)
+		}
+	}
 	if r := get(first); r.Code != http.StatusOK || !strings.Contains(r.Body.String(), "listWidgets") || r.Header().Get("Cache-Control") != "" {
 		t.Errorf("%s: got status %d, Cache-Control %q and %s, want the document, not to be cached", first, r.Code, r.Header().Get("Cache-Control"), r.Body)
 	}
@@ -64,5 +70,13 @@ func TestOpenAPIv3(t *testing.T) {
 	}
 	if r := get("/openapi/v3/apis/absent/v1"); r.Code != http.StatusNotFound {
 		t.Errorf("absent document: got status %d, want 404", r.Code)
+	}
+}
+
+// TestOpenAPIv3HashOfAnotherStart checks that the hash of a document that another process had not built is outdated.
+func TestOpenAPIv3HashOfAnotherStart(t *testing.T) {
+	a, b := newOpenAPIv3(restful.NewContainer(), nil), newOpenAPIv3(restful.NewContainer(), nil)
+	if a.hashOfUnbuilt == b.hashOfUnbuilt {
+		t.Errorf("two starts have the hash %s, want different ones", a.hashOfUnbuilt)
 	}
 }

@@ -79,8 +79,9 @@ func TestReplayOfABusyCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Difference != nil || result.Incomplete != "" || result.Decisions < pods+pods/4+drained {
-		t.Errorf("got %+v with difference %+v, want the recorded decisions, at least %d", result, result.Difference, pods+pods/4+drained)
+	// Each pod was bound once. Replacements of drained and evicted pods may still be pending.
+	if result.Difference != nil || result.Incomplete != "" || result.Decisions < pods+pods/4 {
+		t.Errorf("got %+v with difference %+v, want the recorded decisions, at least %d", result, result.Difference, pods+pods/4)
 	}
 	stats := r.Stats()
 	fmt.Printf("soak: %d pods, %d with a higher priority, %d drained, a node under pressure: %d decisions in %d steps are equal in a replay; %d steps dropped, %d KiB\n",

@@ -28,26 +28,31 @@ func newEtcdLog(dir string) *etcdLog {
 func (l *etcdLog) logger() *zap.Logger {
 	onlyErrors := zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level == zapcore.ErrorLevel })
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), onlyErrors)
-	return zap.New(etcdCore{core}, zap.WithFatalHook(fatalHook{l}), zap.WithPanicHook(panicHook{l}))
+	return zap.New(etcdCore{core, new(atomic.Bool)}, zap.WithFatalHook(fatalHook{l}), zap.WithPanicHook(panicHook{l}))
 }
 
 // earlyStorageVersion is an error of etcd at the first start: it sets the storage version while the first transaction of
 // the database is open. etcd tries it again after 4 s.
 const earlyStorageVersion = "failed to update storage version"
 
-// etcdCore drops entries with the message earlyStorageVersion.
-type etcdCore struct{ zapcore.Core }
+// etcdCore drops the first entry with the message earlyStorageVersion.
+type etcdCore struct {
+	zapcore.Core
+	dropped *atomic.Bool // shared by the cores that With returns
+}
 
 // Check implements zapcore.Core.
 func (c etcdCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if e.Message == earlyStorageVersion {
+	if e.Message == earlyStorageVersion && !c.dropped.Swap(true) {
 		return checked
 	}
 	return c.Core.Check(e, checked)
 }
 
 // With implements zapcore.Core.
-func (c etcdCore) With(fields []zapcore.Field) zapcore.Core { return etcdCore{c.Core.With(fields)} }
+func (c etcdCore) With(fields []zapcore.Field) zapcore.Core {
+	return etcdCore{c.Core.With(fields), c.dropped}
+}
 
 type fatalHook struct{ log *etcdLog }
 

@@ -65,7 +65,7 @@ func (p *page) do(request *http.Request) ([]byte, error) {
 	return data, err
 }
 
-// measure requests the answers at instants that are spread over the recording, in random order, and prints their times.
+// measure requests the answers at instants that are spread over the recording, in a mixed order, and prints their times.
 func (o *options) measure(ctx context.Context, link string) error {
 	p, err := signIn(ctx, link)
 	if err != nil {
@@ -76,8 +76,11 @@ func (o *options) measure(ctx context.Context, link string) error {
 		return err
 	}
 	var r struct{ From, To time.Time }
-	if err := json.Unmarshal(data, &r); err != nil || r.From.IsZero() {
-		return fmt.Errorf("range of the recording: got %s: must have a start: %w", data, err)
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("range of the recording: %w", err)
+	}
+	if r.From.IsZero() {
+		return fmt.Errorf("range of the recording: got %s: must have a start", data)
 	}
 	times := map[string][]time.Duration{}
 	var largest int
@@ -88,7 +91,7 @@ func (o *options) measure(ctx context.Context, link string) error {
 		return data, err
 	}
 	for i := range o.instants {
-		// A multiplier without common divisor visits each instant once, forwards and backwards in time.
+		// 7919 is prime: unless it divides their number, each instant is visited once, in a mixed order.
 		at := r.From.Add(r.To.Sub(r.From) * time.Duration((i*7919)%o.instants+1) / time.Duration(o.instants+1)).UTC().Format(time.RFC3339)
 		data, err := timed("fleet", url.Values{"at": {at}})
 		if err != nil {

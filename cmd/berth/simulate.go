@@ -263,20 +263,20 @@ func (f *simulateFlags) recordSteps(s *trace.Simulation, settings settings.Setti
 		}
 		return err
 	}
-	if f.journal != "" {
-		file, err := os.Create(f.journal)
+	if f.recording != "" { // before the journal is truncated: the directory may be rejected
+		r, err := newSimulationRecording(f.recording, settings, &o)
 		if err != nil {
 			return nil, err
 		}
-		j := replay.NewWriter(file, &o)
-		records, closers = append(records, j.Record), append(closers, j.Close, file.Close)
+		records, closers = append(records, r.record), append(closers, r.close)
 	}
-	if f.recording != "" {
-		r, err := newSimulationRecording(f.recording, settings, &o)
+	if f.journal != "" {
+		file, err := os.Create(f.journal)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())
 		}
-		records, closers = append(records, r.record), append(closers, r.close)
+		j := replay.NewWriter(file, &o)
+		records, closers = append(records, j.Record), append(closers, j.Close, file.Close)
 	}
 	if len(records) > 0 {
 		s.Options.Record = func(step *simscheduler.Step) {

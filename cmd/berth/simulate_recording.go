@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -26,7 +28,8 @@ type simulationRecording struct {
 
 // newSimulationRecording starts a recording in a directory without one. o has the options of the scenario.
 func newSimulationRecording(dir string, set settings.Settings, o *cluster.Options) (*simulationRecording, error) {
-	r, err := recording.Open(dir, recording.Options{Writer: "simulate"})
+	// Steps of a failed write are lost, so the error is logged at once. No segment is deleted.
+	r, err := recording.Open(dir, recording.Options{Writer: "simulate", KeepAll: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return nil, fmt.Errorf("--recording: %w", err)
 	}

@@ -126,8 +126,12 @@ func TestSimulateRecording(t *testing.T) {
 			t.Errorf("%v before the end: pod b is on node %q, want %q", age, node, want)
 		}
 	}
-	if _, err := runSimulate(t, "--scenario", scenario, "--recording", dir); err == nil || !strings.Contains(err.Error(), "must be a directory without one") {
+	journal := writeFile(t, "j.jsonl", "kept")
+	if _, err := runSimulate(t, "--scenario", scenario, "--recording", dir, "--journal", journal); err == nil || !strings.Contains(err.Error(), "must be a directory without one") {
 		t.Errorf("a directory with a recording: got %v, want an error", err)
+	}
+	if text, err := os.ReadFile(journal); err != nil || string(text) != "kept" {
+		t.Errorf("journal after the error: got %q, %v; want it unchanged", text, err)
 	}
 }
 

@@ -14,11 +14,16 @@ import (
 	"helm.sh/helm/v4/pkg/chart/loader"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/kube"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 )
 
-const application = "web"
+const (
+	application = "web"
+	// testExitCode is the exit code of the test that fails.
+	testExitCode = 7
+)
 
 // TestApplicationChart installs, tests, upgrades, rolls back and uninstalls a chart with definitions, hooks, tests, an
 // autoscaler, an Ingress, a NetworkPolicy and a ServiceMonitor.
@@ -38,7 +43,7 @@ func TestApplicationChart(t *testing.T) {
 	upgrade := action.NewUpgrade(helm(t, c))
 	upgrade.Namespace = namespace
 	upgrade.WaitStrategy, upgrade.Timeout = kube.StatusWatcherStrategy, 2*time.Minute
-	if _, err := upgrade.Run(application, chart, map[string]any{"replicas": 3, "testExitCode": 7}); err != nil {
+	if _, err := upgrade.Run(application, chart, map[string]any{"replicas": 3, "testExitCode": testExitCode}); err != nil {
 		t.Fatalf("helm upgrade: %v", err)
 	}
 	checkHooks(t, c, "pre-upgrade", "post-upgrade")
@@ -95,11 +100,22 @@ func checkHooks(t *testing.T, c *cluster, hooks ...string) {
 func runTests(t *testing.T, c *cluster, failing string) {
 	t.Helper()
 	tests := action.NewReleaseTesting(helm(t, c))
-	tests.Namespace, tests.Timeout = namespace, time.Minute
+	tests.Namespace, tests.Timeout = namespace, 2*time.Minute
 	_, shutdown, err := tests.Run(application)
 	err = errors.Join(err, shutdown())
 	if failing == "" && err != nil || failing != "" && (err == nil || !strings.Contains(err.Error(), failing)) {
 		t.Errorf("helm test: error %v, want failure of %q", err, failing)
+	}
+	if failing == "" {
+		return
+	}
+	pod, err := c.client.CoreV1().Pods(namespace).Get(t.Context(), failing, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	containers := pod.Status.ContainerStatuses
+	if pod.Status.Phase != corev1.PodFailed || len(containers) != 1 || containers[0].State.Terminated == nil || containers[0].State.Terminated.ExitCode != testExitCode {
+		t.Errorf("helm test: pod %s has status %+v, want phase Failed and exit code %d", failing, pod.Status, testExitCode)
 	}
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 	Writer string
 	// MaxBytes is the maximum size of all segments of the writer; 0: DefaultMaxBytes.
 	MaxBytes int64
+	// KeepAll keeps segments above the maximum size, which then only determines the size of a segment.
+	KeepAll bool
 	// Log receives a line when recording fails and when it recovers; nil: no logging.
 	Log *slog.Logger
 }

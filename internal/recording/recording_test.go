@@ -308,9 +308,10 @@ func TestRunOfAnotherSchemaIsNotReplayed(t *testing.T) {
 	}
 }
 
-func TestOldSegmentsAreDeleted(t *testing.T) {
-	dir := t.TempDir()
-	c := newCluster(t, dir, Options{MaxBytes: 16 << 10})
+// recordManyPods records the arrival and end of 300 pods.
+func recordManyPods(t *testing.T, dir string, o Options) {
+	t.Helper()
+	c := newCluster(t, dir, o)
 	for i := range 300 {
 		c.addPods(1)
 		c.removePod(fmt.Sprintf("p%d", c.pods))
@@ -319,6 +320,20 @@ func TestOldSegmentsAreDeleted(t *testing.T) {
 		}
 	}
 	c.r.Flush()
+}
+
+func TestKeepAllKeepsOldSegments(t *testing.T) {
+	dir := t.TempDir()
+	recordManyPods(t, dir, Options{MaxBytes: 16 << 10, KeepAll: true})
+	list := segments(t, dir)
+	if r, err := Replay(context.Background(), Runs(list)[0], newMachine); err != nil || len(list) < 3 || list[0].Header.Number != 0 || r.Incomplete != "" || r.Steps == 0 {
+		t.Errorf("got %d segments from number %d, a replay with %+v, %v; want several, from the first one, and a complete replay", len(list), list[0].Header.Number, r, err)
+	}
+}
+
+func TestOldSegmentsAreDeleted(t *testing.T) {
+	dir := t.TempDir()
+	recordManyPods(t, dir, Options{MaxBytes: 16 << 10})
 	var total int64
 	list := segments(t, dir)
 	for _, s := range list {

@@ -219,6 +219,9 @@ func (w *writer) replaceSegment() error {
 
 // deleteOldest deletes the oldest segments above the maximum size, except the newest.
 func (w *writer) deleteOldest() error {
+	if w.o.KeepAll {
+		return nil
+	}
 	paths, err := segmentPaths(w.dir, w.o.Writer)
 	if err != nil {
 		return err

@@ -49,12 +49,18 @@ func TestUnitsStart(t *testing.T) {
 	address := "https://127.0.0.1:" + server
 	waitReady(t, address+"/readyz")
 	for component, port := range map[string]string{"scheduler": "10259", "controller": "10257"} {
-		credential := output(t, binary, "credentials", "--data-dir", filepath.Join(root, "var/lib/berth/server"), "--for", component)
+		var log strings.Builder
+		credentials := exec.Command(binary, "credentials", "--data-dir", filepath.Join(root, "var/lib/berth/server"), "--for", component)
+		credentials.Stderr = &log
+		kubeconfig, err := credentials.Output() // without the log
+		if err != nil {
+			t.Fatalf("berth credentials: %v\n%s", err, log.String())
+		}
 		if err := os.MkdirAll(filepath.Join(root, component), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(root, component, "kubeconfig")
-		if err := errors.Join(os.WriteFile(file, []byte(credential), 0o400), os.Chown(file, unitUser, unitUser)); err != nil {
+		if err := errors.Join(os.WriteFile(file, kubeconfig, 0o400), os.Chown(file, unitUser, unitUser)); err != nil {
 			t.Fatal(err)
 		}
 		waitReady(t, "https://127.0.0.1:"+startUnit(t, root, binary, component, port)+"/readyz")
@@ -79,9 +85,9 @@ func startUnit(t *testing.T, root, binary, component, port string) string {
 	line := strings.NewReplacer("$"+name, strings.ReplaceAll(value, ":"+port, ":"+free), "/usr/bin/berth ", binary+" ", "/var/lib/", root+"/var/lib/",
 		"%d", filepath.Join(root, component)).Replace(unit["ExecStart"][0])
 	run := func(line string) *exec.Cmd {
-		cmd := exec.Command("setpriv", fmt.Sprint("--reuid=", unitUser), fmt.Sprint("--regid=", unitUser), "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs",
+		// setpriv sets the signal after the user: a change of the user resets it.
+		cmd := exec.Command("setpriv", fmt.Sprint("--reuid=", unitUser), fmt.Sprint("--regid=", unitUser), "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig=KILL",
 			"sh", "-c", "umask "+unit["UMask"][0]+"; exec "+line)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 		if list := unit["StateDirectory"]; len(list) > 0 {
 			cmd.Env = append(cmd.Env, "STATE_DIRECTORY="+filepath.Join(root, "var/lib", list[0]))
@@ -97,8 +103,13 @@ func startUnit(t *testing.T, root, binary, component, port string) string {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Errorf("%s: after SIGTERM: %v, want exit code 0; output:\n%s", line, err, log.String())
+		timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: after SIGTERM: %v, want exit code 0", line, err)
+		}
+		if t.Failed() {
+			t.Logf("%s: output:\n%s", line, log.String())
 		}
 	})
 	for _, post := range unit["ExecStartPost"] {
