@@ -43,6 +43,7 @@ var components = []component{
 	{"internal/eviction", 5, "API-initiated evictions, on the storage of the API server or of the simulator"},
 	{"internal/settings", 5, "loads all configuration files of a command"},
 	{"api", 4, "Berth's own API kind, `Hold` (berth.dev/v1alpha1)"},
+	{"apiserver/quantities", 4, "limits of the quantities in requests, checked before they are decoded"},
 	{"internal/apierror", 4, "classifies errors of API requests"},
 	{"internal/budgetstatus", 4, "the status of disruption budgets: computed status, debits, refunds"},
 	{"internal/config", 4, "reads configuration files strictly: upstream's kinds and BerthConfiguration"},
