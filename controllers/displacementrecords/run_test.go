@@ -84,6 +84,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait() // the controller reads h.now
 		h.now = time.Now()
 		h.createReplica()
 		time.Sleep(10 * time.Second)
