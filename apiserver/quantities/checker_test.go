@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 const slow = "12345678901234567890e100000"
@@ -20,7 +19,10 @@ const slow = "12345678901234567890e100000"
 var pods, configMaps = corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("configmaps")
 
 func newChecker() *Checker {
-	return New(scheme.Scheme, map[schema.GroupVersionResource]reflect.Type{pods: reflect.TypeFor[*corev1.Pod](), configMaps: reflect.TypeFor[*corev1.ConfigMap]()})
+	types := runtime.NewScheme()
+	_ = corev1.AddToScheme(types)
+	types.AddKnownTypeWithName(schema.GroupVersionKind{Version: runtime.APIVersionInternal, Kind: "Pod"}, &corev1.Pod{})
+	return New(types, map[schema.GroupVersionResource]reflect.Type{pods: reflect.TypeFor[*corev1.Pod](), configMaps: reflect.TypeFor[*corev1.ConfigMap]()})
 }
 
 // cpuOf returns a pod in JSON whose container requests the given JSON value of CPU.
@@ -83,7 +85,8 @@ func TestCheckJSONIgnoresCase(t *testing.T) {
 // TestCheckUsesTheKindInTheBody checks that an object of another kind than the resource is checked, too: the API server
 // decodes it before it refuses it.
 func TestCheckUsesTheKindInTheBody(t *testing.T) {
-	for _, version := range []string{`"apiVersion":"v1",`, ""} { // the decoder takes a missing version from the resource
+	// The decoder takes a missing version from the resource, and its scheme has the internal version.
+	for _, version := range []string{`"apiVersion":"v1",`, `"apiVersion":"__internal",`, ""} {
 		body := `{` + version + `"spec":{"overhead":{"cpu":"` + slow + `"}},"kind":"Pod"}`
 		if err := newChecker().Check(configMaps, http.Header{}, []byte(body)); err == nil {
 			t.Errorf("%s, sent as a ConfigMap, passes, want an error", body)

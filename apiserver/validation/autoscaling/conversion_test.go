@@ -85,6 +85,13 @@ func TestConversionFromV1(t *testing.T) {
 	if len(h.Spec.Metrics) != 1 || utilization(&h) != 80 || h.Annotations != nil {
 		t.Errorf("an annotation that cannot be parsed: got %+v, want the default metric", h)
 	}
+	slow := &autoscalingv1.HorizontalPodAutoscaler{}
+	slow.Annotations = map[string]string{metricsAnnotation: `[{"type":"Resource","resource":{"name":"memory","TargetAverageValue":"12345678901234567890e100000"}}]`}
+	var fromSlow autoscalingv2.HorizontalPodAutoscaler
+	FromV1(slow, &fromSlow)
+	if len(fromSlow.Spec.Metrics) != 1 || utilization(&fromSlow) != 80 {
+		t.Errorf("an annotation with a quantity that takes long to parse: got %d metrics, want only the default metric", len(fromSlow.Spec.Metrics))
+	}
 	if b := h.Spec.Behavior; b == nil || *b.ScaleDown.SelectPolicy != autoscalingv2.DisabledPolicySelect || len(b.ScaleUp.Policies) != 2 {
 		t.Errorf("got behavior %+v, want that of the annotation with defaults", b)
 	}
