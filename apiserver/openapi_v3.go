@@ -126,7 +126,7 @@ func buildOpenAPIv3(service *restful.WebService, config *common.OpenAPIV3Config)
 	}
 	listed, ok := list.Paths[documentPath(service)]
 	if !ok {
-		return nil, errors.New("see the log")
+		return nil, errors.New("the library built none; the server's log has the reason")
 	}
 	return &openAPIv3Document{handler: paths, url: listed.ServerRelativeURL}, nil
 }

@@ -131,8 +131,7 @@ func (c *cluster) interruptedExec(pod string, command ...string) {
 }
 
 // watchLivez requests /livez until the test ends, and fails the test if a response takes longer than
-// limit. It returns a function that returns the number of
-// responses and the longest time so far.
+// limit. It returns a function that returns the number of responses and the longest time so far.
 func (c *cluster) watchLivez(limit time.Duration) (slowest func() (responses int64, longest time.Duration)) {
 	client, err := kubernetes.NewForConfig(c.config())
 	if err != nil {

@@ -35,7 +35,7 @@ func main() {
 
 func (o *options) run(ctx context.Context) (err error) {
 	if o.openb == "" || o.speed < 1 || o.instants < 1 {
-		return errors.New("-openb must be the directory of the OpenB data set, -speed and -instants must be 1 or more")
+		return fmt.Errorf("-openb %q must be the directory of the OpenB data set, -speed %d and -instants %d must be 1 or more", o.openb, o.speed, o.instants)
 	}
 	dir, err := os.MkdirTemp("", "berth-history-")
 	if err != nil {

@@ -133,7 +133,7 @@ func (w *writer) encodeEffect(effect scheduling.Effect) {
 	e.buf = append(e.buf, w.scratch...)
 }
 
-// encodeHeader encodes the header, which has a frame of its own.
+// encodeHeader encodes the header as a separate frame.
 func (w *writer) encodeHeader() {
 	data, err := json.Marshal(w.header)
 	if err != nil {
