@@ -79,8 +79,9 @@ bench-page: ## web page with 5,000 nodes and 100,000 pods: paint, frame rate, co
 	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund
 	CGO_ENABLED=0 $(GO) run ./bench/page $(ARGS)
 
-bench-history: ## web page with the recording of a day of OpenB (BERTH_OPENB): time of answers, size, memory (ARGS=-help)
-	CGO_ENABLED=0 $(GO) run ./bench/history $(ARGS)
+bench-history: ## web page with the recording of a day of OpenB (BERTH_OPENB): time of answers, size, memory; needs npm and chromium (ARGS=-help)
+	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund
+	CGO_ENABLED=0 $(GO) run ./bench/history -browser $(ARGS)
 
 bench-pods: ## embedded runtime: start and removal of 100 pods, memory of shims
 	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)

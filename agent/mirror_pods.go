@@ -79,7 +79,7 @@ func (a *Agent) writeMirror(key, action string, write func(context.Context) (mir
 		}
 		if err != nil && ctx.Err() == nil {
 			if err.Error() != lastError {
-				a.opts.Log.Error(err, "Failed to "+action+" mirror pod, retrying", "pod", key)
+				a.opts.Log.Error(err, "Failed to "+action+" mirror pod; retrying", "pod", key)
 			}
 			select {
 			case <-time.After(delay):

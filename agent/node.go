@@ -83,7 +83,7 @@ func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		a.opts.Log.Error(err, "Failed to register the node, retrying", "node", n.manifest.Name)
+		a.opts.Log.Error(err, "Failed to register the node; retrying", "node", n.manifest.Name)
 		select {
 		case <-time.After(wait.Jitter(delay, 0.2)):
 		case <-ctx.Done():
@@ -111,7 +111,7 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 		}
 		delay := wait.Jitter(a.opts.StatusInterval, 0.04)
 		if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Failed to update the node status, retrying", "node", n.manifest.Name)
+			a.opts.Log.Error(err, "Failed to update the node status; retrying", "node", n.manifest.Name)
 			delay = min(delay, statusRetryDelay)
 		}
 		next.Reset(delay)

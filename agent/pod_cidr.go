@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The pod range of a node is spec.podCIDR of its Node object. A controller sets it; agents may
+// The podCIDR of a node is a field of its Node object. A controller sets it; agents may
 // set it where no controller does.
 
 // NoPodCIDRMessage is the message of the Ready condition of a node that waits for a range.
@@ -30,7 +30,7 @@ func localPodCIDR(firstNode string, index int) string {
 	return fmt.Sprintf("10.%d.%d.0/24", 64+index/256, index%256)
 }
 
-// podCIDR returns the node's pod range, "" while it has none.
+// podCIDR returns the node's podCIDR, "" while it has none.
 func (n *node) podCIDR() string {
 	cidr, _ := n.observedPodCIDR.Load().(string)
 	return cidr
@@ -69,7 +69,7 @@ func (a *Agent) podCIDRError(n *node) error {
 }
 
 // simulatedAddresses returns the addresses of a simulated node. Its internal IP is the first
-// address of its pod range, which no pod gets.
+// address of its podCIDR, which no pod gets.
 func simulatedAddresses(name, cidr string) []corev1.NodeAddress {
 	out := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}}
 	if p, err := netip.ParsePrefix(cidr); err == nil {
@@ -117,7 +117,7 @@ func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
 		case err == nil:
 			a.opts.Log.Info("The cluster allocates no podCIDR; the node chooses a range itself", "node", n.manifest.Name, "podCIDR", local)
 		case ctx.Err() == nil:
-			a.opts.Log.Error(err, "Failed to set a podCIDR, retrying", "node", n.manifest.Name, "podCIDR", local)
+			a.opts.Log.Error(err, "Failed to set a podCIDR; retrying", "node", n.manifest.Name, "podCIDR", local)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (p *pod) observeResources(previous *corev1.Pod) (changed bool) {
 	return p.reserved
 }
 
-// tryResize admits the desired resources if the node has room for them. Otherwise the resize is
+// tryResize admits the desired resources if the node has the capacity for them. Otherwise the resize is
 // pending. It returns the lifecycle events that follow.
 func (a *Agent) tryResize(p *pod) []podlifecycle.Event {
 	if !p.canResize() || p.resize.allocated == nil {

@@ -24,7 +24,7 @@ type orphanRuntime struct {
 func (r *orphanRuntime) RemoveOrphans(existing map[types.UID]bool) { r.kept.Store(&existing) }
 
 // TestUnknownStaticPodsDoNotBlock starts an agent whose static pods cannot be read. It runs the pods of the API, and removes
-// neither orphaned pods nor mirror pods before it knows the static pods.
+// neither orphaned pods nor mirror pods before it has read the static pods.
 func TestUnknownStaticPodsDoNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mirror := staticPod("web-n0", "hash1")

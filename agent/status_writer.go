@@ -89,7 +89,7 @@ func (a *Agent) handleWriteResult(w writeResult) {
 		}
 	default:
 		if !apierrors.IsConflict(w.err) {
-			a.opts.Log.Error(w.err, "Failed to write pod status, retrying", "pod", p.object.Namespace+"/"+p.object.Name)
+			a.opts.Log.Error(w.err, "Failed to write pod status; retrying", "pod", p.object.Namespace+"/"+p.object.Name)
 		}
 		delay := retryDelay
 		if !apierrors.IsConflict(w.err) {

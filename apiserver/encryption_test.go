@@ -118,26 +118,3 @@ func TestInvalidEncryptionConfigIsRejected(t *testing.T) {
 		}
 	}
 }
-
-// TestAuditLogHasAnnotations checks that requests are recorded with the annotations of admission.
-func TestAuditLogHasAnnotations(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "audit.log")
-	policy := writeFile(t, "policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [pods]}]\n- level: None\n")
-	server := start(t, withoutServiceAccounts, func(o *apiserver.Options) { o.Audit.PolicyFile, o.Audit.LogOptions.Path = policy, log })
-	if _, err := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	server.stop()
-	data, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"verb":"create"`, `"objectRef":{"resource":"pods","namespace":"default","name":"p"`, `"pod-security.kubernetes.io/enforce-policy":"privileged:latest"`} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("the audit log does not contain %s:\n%s", want, data)
-		}
-	}
-	if strings.Contains(string(data), `"resource":"namespaces"`) {
-		t.Error("the audit log contains requests that the policy excludes")
-	}
-}

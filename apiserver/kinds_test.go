@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -226,21 +225,33 @@ func waitForEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 	}
 }
 
-// TestStoredOnlyWarning checks that creating a stored-only kind returns a warning unless StoredOnlyWarnings is
+// TestStoredOnlyWarning checks that creating an object of each stored-only kind returns a warning unless StoredOnlyWarnings is
 // off.
 func TestStoredOnlyWarning(t *testing.T) {
 	for _, enabled := range []bool{true, false} {
 		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = enabled }, withoutServiceAccounts)
-		var texts []string
-		config := server.LoopbackConfig()
-		config.WarningHandler = warnings(func(text string) { texts = append(texts, text) })
-		client := clientset(t, config)
-		if _, err := client.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		want := "PodTemplate is stored, but no controller acts on it in this release"
-		if slices.Contains(texts, want) != enabled {
-			t.Errorf("StoredOnlyWarnings %v: got warnings %q, want %q in them: %t", enabled, texts, want, enabled)
+		for _, k := range kinds.All() {
+			if !k.StoredOnly {
+				continue
+			}
+			var texts []string
+			config := server.LoopbackConfig()
+			config.WarningHandler = warnings(func(text string) { texts = append(texts, text) })
+			client, err := dynamic.NewForConfig(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var resource dynamic.ResourceInterface = client.Resource(k.GroupVersion.WithResource(k.Resource))
+			if k.Namespaced {
+				resource = client.Resource(k.GroupVersion.WithResource(k.Resource)).Namespace("default")
+			}
+			if _, err := resource.Create(t.Context(), fixture(k), metav1.CreateOptions{}); err != nil {
+				t.Errorf("creating the fixture of %s: %v", k.Kind, err)
+			}
+			want := k.Kind + " is stored, but no controller acts on it in this release"
+			if slices.Contains(texts, want) != enabled {
+				t.Errorf("StoredOnlyWarnings %v: got warnings %q, want %q in them: %t", enabled, texts, want, enabled)
+			}
 		}
 		server.stop()
 	}
@@ -252,10 +263,3 @@ type warnings func(string)
 func (w warnings) HandleWarningHeader(_ int, _, text string) { w(text) }
 
 var _ rest.WarningHandler = warnings(nil)
-
-func podTemplate() *corev1.PodTemplate {
-	return &corev1.PodTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: "r"},
-		Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app:1"}}}},
-	}
-}

@@ -96,20 +96,20 @@ func defaultDataDir() string {
 
 func (o Options) validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
-		return fmt.Errorf("--listen %q: must be HOST:PORT, e.g. 127.0.0.1:6443: %w", o.Listen, err)
+		return fmt.Errorf("--listen %q: must be HOST:PORT, such as 127.0.0.1:6443: %w", o.Listen, err)
 	}
 	if ip := net.ParseIP(o.AdvertiseAddress); o.AdvertiseAddress != "" && !ip.IsGlobalUnicast() {
-		return fmt.Errorf("--advertise-address %q: must be an IP address that other machines can reach, e.g. 192.0.2.1", o.AdvertiseAddress)
+		return fmt.Errorf("--advertise-address %q: must be an IP address that other machines can reach, such as 192.0.2.1", o.AdvertiseAddress)
 	}
 	if o.DataDir == "" {
 		return fmt.Errorf("--data-dir is empty: must be a directory")
 	}
 	_, network, err := net.ParseCIDR(o.ServiceClusterIPRange)
 	if err != nil {
-		return fmt.Errorf("--service-cluster-ip-range %q: must be a CIDR, e.g. 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
+		return fmt.Errorf("--service-cluster-ip-range %q: must be a CIDR, such as 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
 	}
 	if ones, bits := network.Mask.Size(); bits-ones < 3 {
-		return fmt.Errorf("--service-cluster-ip-range %q: must have at least 8 addresses, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
+		return fmt.Errorf("--service-cluster-ip-range %q: must have at least 8 addresses, such as 10.96.0.0/16", o.ServiceClusterIPRange)
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
 		return fmt.Errorf("--max-requests-inflight %d, --max-mutating-requests-inflight %d: must be more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
@@ -119,7 +119,7 @@ func (o Options) validate() error {
 	}
 	for _, server := range o.EtcdServers {
 		if u, err := url.Parse(server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("--etcd-servers %q: must be URLs, e.g. https://10.0.0.1:2379", server)
+			return fmt.Errorf("--etcd-servers %q: must be URLs, such as https://10.0.0.1:2379", server)
 		}
 	}
 	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "" || o.EtcdKeyFile != "") {

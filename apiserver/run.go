@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/customresources"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 	bootstrapTimeout = time.Minute
 	// readyPollInterval is the interval at which a starting server checks whether it is ready.
 	readyPollInterval = 20 * time.Millisecond
-	// startDuration is the time until a ready server, and what starts after it in its process, are at rest.
+	// startDuration is the time until the server is ready and the components that start after it in the process are idle.
 	startDuration = 10 * time.Second
 	// certificateRenewInterval is how often the server checks its certificates for renewal.
 	certificateRenewInterval = 12 * time.Hour
@@ -38,6 +39,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	prepared, err := s.chain.aggregator.PrepareRun()
 	if err != nil {
+		s.Close()
+		return err
+	}
+	if err := customresources.ServeOpenAPIv3(s.chain.extensions); err != nil {
 		s.Close()
 		return err
 	}

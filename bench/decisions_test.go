@@ -84,7 +84,7 @@ type timings struct {
 	allocs                 float64 // allocations per decision
 }
 
-// measure measures n decisions after enough others to fill the score caches.
+// measure measures n decisions after a warm-up that fills the score caches.
 func (b *bench) measure(t testing.TB, n int) timings {
 	for range min(4*len(b.apps)+b.maxPods/4, 20000) {
 		b.decideNext(t)

@@ -86,8 +86,8 @@ func (c *Cluster) RecoverNode(name string) {
 
 // PressureNode makes a node short of memory ([corev1.NodeMemoryPressure]) or disk ([corev1.NodeDiskPressure]), as if a
 // process outside of pods used it. The node sets the condition, rejects new pods and evicts one pod after another
-// until [Cluster.RelieveNode]: for memory within seconds, for disk about every 13 s, because the node first deletes
-// images and terminated containers. PressureNode waits for the condition.
+// until [Cluster.RelieveNode]. For memory it evicts within seconds, for disk about every 13 s, because it first
+// deletes images and terminated containers. PressureNode waits for the condition.
 func (c *Cluster) PressureNode(name string, condition corev1.NodeConditionType) {
 	c.t.Helper()
 	c.restart(name, func(n *corev1.Node) (err error) {

@@ -133,7 +133,7 @@ func (s *session) runAct(ctx context.Context, a act) error {
 func Check(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(ActNames(), name) {
-			return fmt.Errorf("act %q: must be one of %s", name, strings.Join(ActNames(), ", "))
+			return fmt.Errorf("--acts %q: must be one of %s", name, strings.Join(ActNames(), ", "))
 		}
 	}
 	return nil

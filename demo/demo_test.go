@@ -16,8 +16,8 @@ import (
 func TestInvalidOptions(t *testing.T) {
 	three := []string{"a", "b", "c"}
 	for want, o := range map[string]Options{
-		`act "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
-		"2 nodes: the demo needs three":                                    {Nodes: three[:2]},
+		`--acts "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
+		"2 nodes: the demo needs three":                                       {Nodes: three[:2]},
 	} {
 		o.Out = io.Discard
 		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {

@@ -63,7 +63,7 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 		return nil, err
 	}
 	c := drain.Cluster{Now: time.Now(), Scheduler: s.Scheduler}
-	c.Read(objects)
+	c.AddObjects(objects)
 	r, err := drain.Preview(c, []string{node}, o)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 	webMemory   = 64 * mib
 )
 
-// placePods shows that pods are spread, and that the suggestion for a pod that fits no node makes
+// placePods shows that pods are spread, and that the suggestion for a pod that does not fit on any node makes
 // it schedulable.
 func placePods(ctx context.Context, s *session) error {
 	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webReplicas)
@@ -86,7 +86,7 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	return nil
 }
 
-// showUnschedulable shows a pod that fits no node until other pods are deleted.
+// showUnschedulable shows a pod that does not fit on any node until other pods are deleted.
 func (s *session) showUnschedulable(ctx context.Context) error {
 	allocatable, err := s.allocatableMemory(ctx)
 	if err != nil {

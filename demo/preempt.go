@@ -36,7 +36,7 @@ func preemptPods(ctx context.Context, s *session) error {
 		return err
 	}
 	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(request), formatBytes(3*request), formatBytes(allocatable))
-	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(request))
+	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and does not fit on any node.", highPriority, lowPriority, formatBytes(request))
 	start := time.Now()
 	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: request, usage: 16 * mib, priority: highClass}); err != nil {
 		return err

@@ -163,7 +163,8 @@ func (z *zone) srv(owner string, targets []target, match func(port) bool, servic
 }
 
 // pointer returns the names of the Services with the address that a name of in-addr.arpa or ip6.arpa
-// stands for, or of the endpoints if no Service has it. ok is false if there are none.
+// stands for. If no Service has it, it returns the names of the endpoints. ok is false if there are
+// none.
 func (z *zone) pointer(owner string) (r result, ok bool) {
 	a, isReverse := parseReverse(owner)
 	if !isReverse {

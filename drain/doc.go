@@ -35,7 +35,9 @@
 //   - NoReturn: no pod is evicted whose replacement would run on a drained node.
 //   - Stateless: all state is read from the cluster; a new drain continues an interrupted one.
 //
-// Differences from kubectl drain: DaemonSet pods are skipped without a flag
-// (--ignore-daemonsets=false rejects them); finished pods are not deleted; permanent blocks are
-// reported with the field to change instead of being retried forever.
+// Differences from kubectl drain:
+//
+//   - DaemonSet pods are skipped without a flag (--ignore-daemonsets=false rejects them).
+//   - Finished pods are not deleted.
+//   - Permanent blocks are reported with the field to change instead of being retried forever.
 package drain

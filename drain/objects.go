@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Read adds Kubernetes objects: what scheduling reads, and the scales of controllers. Pods are
+// AddObjects adds Kubernetes objects: what scheduling reads, and the scales of controllers. Pods are
 // added last because they refer to other objects.
-func (c *Cluster) Read(objects []runtime.Object) {
+func (c *Cluster) AddObjects(objects []runtime.Object) {
 	converter := conversion.New()
 	scales := scales{}
 	var pods []any

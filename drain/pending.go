@@ -48,7 +48,7 @@ func (m *Machine) schedulerIdle(now time.Time, v *View) (wake time.Time, ok bool
 	return time.Time{}, true
 }
 
-// isSettled reports whether a pending pod was tried and fits no node now.
+// isSettled reports whether a pending pod was tried and does not fit on any node now.
 func (m *Machine) isSettled(p *model.Pod) bool {
 	placer := m.placers[p.Spec.SchedulerName]
 	if placer == nil || p.Deleting || placer.Gate(p) != nil {

@@ -44,7 +44,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 	}
 }
 
-// explainPending sets whether a replacement can never be scheduled, and what would help.
+// explainPending sets whether a replacement can never be scheduled, and which changes would make it schedulable.
 func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)

@@ -132,9 +132,9 @@ func (sc *simulatedCluster) loopError() error {
 	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements preempt in turn", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
 }
 
-// readinessAssumption returns a function that reports whether a pod is assumed to become Ready:
-// pods that the simulation schedules and recent pods of workloads that are replacing a pod, unless
-// the workload has no Ready pod and one that exceeded unreadyTimeout.
+// readinessAssumption returns a function that reports whether a pod is assumed to become Ready.
+// These are pods that the simulation schedules, and recent pods of workloads that are replacing a
+// pod. A workload without a Ready pod and with one that exceeded unreadyTimeout is excluded.
 func (sc *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 	bound, start := map[string]bool{}, sc.now
 	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -157,7 +157,7 @@ func (a *actor) begin() {
 		}
 	}
 	c := drain.Cluster{Now: a.cluster.Now(), Scheduler: a.scheduler}
-	c.Read(objects)
+	c.AddObjects(objects)
 	if a.preview, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
 		return
 	}

@@ -53,7 +53,7 @@ type Pod struct {
 	FirstBlock *Block `json:"firstBlock,omitempty"`
 	Block      *Block `json:"block,omitempty"`
 	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
-	// empty, until Field changes. Suggestions are what would help.
+	// empty, until Field changes. Suggestions are changes that would make it schedulable.
 	PendingReason string   `json:"pendingReason,omitempty"`
 	Permanent     bool     `json:"permanent,omitempty"`
 	Field         string   `json:"field,omitempty"`

@@ -124,13 +124,13 @@ func (p *Pod) note() string {
 	case p.Outcome == OutcomeBlocked:
 		return "blocked"
 	case p.Outcome == OutcomePending && p.Permanent:
-		return "fits no node, see below"
+		return "does not fit on any node, see below"
 	case p.Outcome == OutcomePending:
 		return "pending, see below"
 	case p.Outcome == OutcomeRemoved && p.Owner == "":
 		return "not replaced"
 	case p.Outcome == OutcomeRemoved:
-		return "its owner creates no replacement"
+		return "its owner does not replace it"
 	case p.Outcome == OutcomeTerminating && p.Round > 0:
 		return "evicted, still terminating"
 	case p.isTerminating():
@@ -155,7 +155,7 @@ func (p *Pod) writeReasons(b *strings.Builder, preview bool) {
 			fmt.Fprintf(b, "\n%s, the replacement of %s, is pending: %s\n", p.Replacement, p.Pod, p.PendingReason)
 		}
 		if p.Permanent {
-			fmt.Fprintf(b, "  it fits no other node until this changes: %s\n", p.Field)
+			fmt.Fprintf(b, "  it does not fit on any other node until this changes: %s\n", p.Field)
 		}
 		if len(p.Suggestions) > 0 {
 			b.WriteString("  any of these makes it schedulable\n")

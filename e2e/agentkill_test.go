@@ -26,8 +26,8 @@ type killTest struct {
 	out     string          // directory in which each start of a container writes a line
 }
 
-// testAgentKill checks that no pod is lost and none runs twice if the agent and the container runtime are killed
-// repeatedly while pods start, run, end and stop, and that no files, mounts or processes remain.
+// testAgentKill repeatedly kills the agent and the container runtime while pods start, run, end and stop. It
+// checks that no pod is lost, that none runs twice, and that no files, mounts or processes remain.
 func (m *nodeMachine) testAgentKill(t *testing.T, useEmbedded bool) {
 	rounds, pods := 2, 12
 	switch {

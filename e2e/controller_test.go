@@ -62,8 +62,8 @@ func kcmLease(renewed time.Time) string {
 func checkConflictWithKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
 	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // the other clock is ahead
-	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
-	for _, want := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
+	r := c.testHome.run("controller", "tainteviction", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
+	for _, want := range []string{"berth: controller tainteviction", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=tainteviction"} {
 		if r.code != 2 || !strings.Contains(r.stderr, want) {
 			t.Errorf("with an active kube-controller-manager: got %s, want exit code 2 and %q", r, want)
 		}

@@ -25,7 +25,7 @@ func TestExplainSuggestions(t *testing.T) {
 	})
 	expectContains(t, c.testHome.run("queue", "--kubeconfig", c.kubeconfig).stdout, "1 waiting: 1 unschedulable", "default/ssd", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
 	text := c.explain("ssd")
-	expectContains(t, text, "NodeAffinity rejects 3 nodes", "a node's labels change (NodeAffinity)", "add label disk=ssd to ", "drop disk=ssd from the pod's nodeSelector")
+	expectContains(t, text, "NodeAffinity rejects 3 nodes", "a node's labels change (NodeAffinity)", "add label disk=ssd to ", "remove disk=ssd from the pod's nodeSelector")
 	expectContains(t, c.explain("ssd", "--nodes"), "NodeAffinity rejects 3 nodes")
 	var got struct {
 		Suggestions []struct {

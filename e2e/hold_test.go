@@ -85,7 +85,7 @@ func TestHolds(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	expectBound("db-1")
 	expectPending("web-1", "node(s) were avoided after displacements of the owner's pods")
-	expectContains(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
+	expectContains(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "delete the Hold ")
 	c.mustKubectl("delete", "hold", name)
 	expectBound("web-1")
 

@@ -24,10 +24,10 @@ func TestInvalidInputs(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"controller, unknown name":                   {withKubeconfig("controller", "taint"), []string{`controller "taint"`, "taints"}},
-		"controller, duplicate name":                 {withKubeconfig("controller", "taints", "taints"), []string{`controller "taints"`, "twice"}},
-		"controller, unknown name in --upstream-off": {withKubeconfig("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
-		"controller, not selected":                   {withKubeconfig("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
+		"controller, unknown name":                   {withKubeconfig("controller", "taintevictions"), []string{`controller "taintevictions"`, "tainteviction"}},
+		"controller, duplicate name":                 {withKubeconfig("controller", "tainteviction", "tainteviction"), []string{`controller "tainteviction"`, "twice"}},
+		"controller, unknown name in --upstream-off": {withKubeconfig("controller", "tainteviction", "--upstream-off", "taintevicton"), []string{"--upstream-off", `"taintevicton"`}},
+		"controller, not selected":                   {withKubeconfig("controller", "tainteviction", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "tainteviction"}},
 		"controller, lease too short":                {withKubeconfig("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
 		"controller, empty Lease name":               {withKubeconfig("controller", "--leader-elect-resource-name", ""), []string{"Lease", "required"}},
 		"controller, invalid duration":               {withKubeconfig("controller", lease, "soon"), []string{lease, "soon"}},

@@ -65,15 +65,7 @@ func kubectlPrune(t *testing.T, c *cluster) {
 // kubectlCertificate checks that the certificate of an approved request authenticates its user, and that a
 // request can be denied.
 func kubectlCertificate(t *testing.T, c *cluster) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "anna"}}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
+	request, key := certificateRequest(t, "anna")
 	for _, name := range []string{"anna", "denied"} {
 		c.mustKubectl("create", "-f", c.write(name+".yaml", "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: "+name+
 			"}\nspec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], request: "+request+"}\n"))
@@ -102,4 +94,18 @@ func kubectlCertificate(t *testing.T, c *cluster) {
 	if r.code != 0 || r.stdout != "anna" {
 		t.Errorf("whoami with the certificate: got %s, want anna", r)
 	}
+}
+
+// certificateRequest returns the field spec.request of a CertificateSigningRequest for a user, and its private key.
+func certificateRequest(t *testing.T, user string) (string, ed25519.PrivateKey) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: user}}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})), key
 }

@@ -20,7 +20,7 @@ func TestKubectl(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
-		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "component statuses": kubectlComponentStatuses, "prune": kubectlPrune, "certificate": kubectlCertificate, "errors": kubectlErrors, "delete": kubectlDelete,
+		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "autoscale": kubectlAutoscale, "component statuses": kubectlComponentStatuses, "plugin": kubectlPlugin, "prune": kubectlPrune, "certificate": kubectlCertificate, "errors": kubectlErrors, "delete": kubectlDelete,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, &cluster{testHome{t, c.dir}, c.proc, c.kubeconfig}) })
 	}

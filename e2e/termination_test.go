@@ -52,9 +52,9 @@ func (c *cluster) waitForEndpoint(pod, want string) {
 	})
 }
 
-// TestTermination checks that the endpoint of a deleted pod is terminating, that the pod ends after
-// its hook and within its grace period, and that a pod on a disconnected node exists until the node
-// returns.
+// TestTermination checks that the endpoint of a deleted pod is terminating, and that the pod ends
+// after its hook and within its grace period. A pod on a disconnected node must exist until the
+// node returns.
 func TestTermination(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -64,8 +64,9 @@ type Displacement struct {
 	ResourceVersion string
 }
 
-// Displace displaces a pod. It returns nil if the pod is deleted or another pod has its name, a *RefusedError if a
-// budget does not allow the displacement, and a conflict if the pod does not have the given ResourceVersion.
+// Displace displaces a pod. It returns nil if the pod is deleted or another pod has its name. It returns a
+// *RefusedError if a budget does not allow the displacement, and a conflict if the pod does not have the given
+// ResourceVersion.
 func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	if x.Pod == nil || x.Pod.UID == "" {
 		return errors.New("displacing pod: missing UID")

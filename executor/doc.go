@@ -34,7 +34,10 @@
 // a watch that runs only while extenders are configured. Extender calls have separate workers, so a slow extender
 // delays only its pods.
 //
-// Differences from kube-scheduler: if an extender removes a node without a reason, the recorded reason names the
-// extender; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event with a new
-// message is a new event and not part of the same series, so that the newest reason is visible.
+// Differences from kube-scheduler:
+//
+//   - If an extender removes a node without a reason, the recorded reason names the extender.
+//   - A victim with the preemptor's priority or above is not accepted.
+//   - A FailedScheduling event with a new message is a new event. It is not part of the same series, so the
+//     newest reason is visible.
 package executor

@@ -90,7 +90,7 @@ func (d *Displacer) countOnce(rec *journal.Displacement) bool {
 
 // WriteEvent writes the event that carries a record and reports whether this call recorded the displacement. An
 // existing event is not changed, unless its record was reconstructed and this one was not. related is the pod that the
-// victim makes room for; it may be nil.
+// victim is evicted for; it may be nil.
 func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
 	text, err := rec.JSON()
 	if err != nil {

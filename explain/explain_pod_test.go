@@ -74,18 +74,18 @@ NodeAffinity rejects 2 nodes
 NodeResourcesFit rejects 1 node
   n7: needs 300m more cpu (requests 500m, free 200m)
 
-Preemption helps on no node
+Preemption would not make the pod schedulable on any node
 
 The pod is tried again when it is updated, or
   a node is added,`, `
   a node is added, a node's labels change (NodeAffinity)
 `, `
-Each of these makes the pod fit (verified on a copy of the cluster)
+Each of these changes makes the pod schedulable (verified on a fork of the cluster state)
   free 300m cpu on n7
   uncordon n3
   add label disk=ssd to n2
   change label disk of n1 from hdd to ssd
-  drop disk=ssd from the pod's nodeSelector; the pod would run on n`} {
+  remove disk=ssd from the pod's nodeSelector; the pod would run on n`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
@@ -115,7 +115,7 @@ Each of these makes the pod fit (verified on a copy of the cluster)
 
 func TestExplainPreemptor(t *testing.T) {
 	e := explain(t, pod("web", "", 10, 500), node("n7", nil), pod("batch-3", "n7", 0, 3800))
-	for _, want := range []string{"Preemption helps: evict default/batch-3 from n7", "preempt default/batch-3 (priority 0) on n7"} {
+	for _, want := range []string{"Preemption would make the pod schedulable: evict default/batch-3 from n7", "preempt default/batch-3 (priority 0) on n7"} {
 		if got := explanationText(t, e); !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
@@ -133,7 +133,7 @@ func TestExplainPreemptor(t *testing.T) {
 func TestExplainPodFitsNoEmptyNode(t *testing.T) {
 	e := explain(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
 	got := explanationText(t, e)
-	for _, want := range []string{"The pod fits no node even if it were empty", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
+	for _, want := range []string{"The pod would not fit on any node, even an empty one", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
 		"lower the pod's cpu request to 4; the pod would run on n2", "add a node like n1 or n2, but with 9 cpu\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)

@@ -63,6 +63,7 @@ type changeView struct {
 	Constraint  int               `json:"constraint,omitempty"`
 	Taint       string            `json:"taint,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
+	Size        map[string]int64  `json:"size,omitempty"` // of an added node, if it differs from the copied one, in the units of amount
 }
 
 func newSuggestionView(pod *model.Pod, r *remediation.Suggestion) suggestionView {
@@ -83,6 +84,12 @@ func newSuggestionView(pod *model.Pod, r *remediation.Suggestion) suggestionView
 			}
 			view.Labels[l.Key] = l.Value
 		}
+		eachAmount(&c.Size, func(name string, n int64) {
+			if view.Size == nil {
+				view.Size = map[string]int64{}
+			}
+			view.Size[name] = n
+		})
 		v.Changes = append(v.Changes, view)
 	}
 	return v

@@ -62,7 +62,7 @@ func writePreemption(b *strings.Builder, p *decision.Preemption) {
 	}
 	switch p.Outcome {
 	case decision.PreemptionNominated:
-		fmt.Fprintf(b, "\nPreemption helps: evict %s from %s", joinAnd(keys(p.Victims)), p.Node)
+		fmt.Fprintf(b, "\nPreemption would make the pod schedulable: evict %s from %s", joinAnd(keys(p.Victims)), p.Node)
 		if p.Violations > 0 {
 			fmt.Fprintf(b, ", violating a disruption budget for %d of them", p.Violations)
 		}
@@ -72,7 +72,7 @@ func writePreemption(b *strings.Builder, p *decision.Preemption) {
 	case decision.PreemptionPolicyNever:
 		b.WriteString("\nThe pod must not preempt (preemptionPolicy: Never)\n")
 	case decision.PreemptionNoCandidates:
-		b.WriteString("\nPreemption helps on no node\n")
+		b.WriteString("\nPreemption would not make the pod schedulable on any node\n")
 	case decision.PreemptionFailed:
 		b.WriteString("\nPreemption failed: " + p.Error + "\n")
 	}
@@ -103,7 +103,7 @@ func headline(rec *decision.Record) string {
 		if rec.PreFilter.Plugin != decision.NoPlugin {
 			plugin = " (" + rec.PreFilter.Plugin.String() + ")"
 		}
-		return "unschedulable on any node: " + decision.JoinReasons(rec.PreFilter.Reasons) + plugin
+		return "unschedulable on all nodes: " + decision.JoinReasons(rec.PreFilter.Reasons) + plugin
 	}
 	fit := 0
 	for i := range rec.Nodes {

@@ -76,11 +76,11 @@ func changeText(pod *model.Pod, c *remediation.Change) string {
 		}
 		return "add a node like " + c.Node
 	case remediation.RaisePodLimit:
-		return fmt.Sprintf("let %s run %d pods", c.Node, c.Amount)
+		return fmt.Sprintf("raise the pod capacity (maxPods) of %s to %d", c.Node, c.Amount)
 	case remediation.InstallDriver:
 		return fmt.Sprintf("install the CSI driver %s on %s", c.Key, c.Node)
 	case remediation.EndHold:
-		return fmt.Sprintf("end the hold %s on %s", c.Key, c.Node)
+		return fmt.Sprintf("delete the Hold %s on %s", c.Key, c.Node)
 	case remediation.RunPod:
 		return fmt.Sprintf("run a pod with labels %s of namespace %s on %s, as the pod's affinity requires", labelText(c.Labels), c.Key, c.Node)
 	case remediation.AddVolume:
@@ -99,25 +99,25 @@ func podChangeText(pod *model.Pod, c *remediation.Change) string {
 	case remediation.LowerRequest:
 		return fmt.Sprintf("lower the pod's %s request to %s", c.Key, FormatQuantity(c.Key, c.Amount))
 	case remediation.DropSelector:
-		return fmt.Sprintf("drop %s=%s from the pod's nodeSelector", c.Key, c.Value)
+		return fmt.Sprintf("remove %s=%s from the pod's nodeSelector", c.Key, c.Value)
 	case remediation.DropNodeAffinity:
-		return "drop the pod's required node affinity"
+		return "remove the pod's required node affinity"
 	case remediation.DropHostPorts:
-		return "drop the pod's host ports"
+		return "remove the pod's host ports"
 	case remediation.DropAffinity:
-		return fmt.Sprintf("drop the pod's required affinity over %s (term %d)", c.Key, c.Amount)
+		return fmt.Sprintf("remove the pod's required pod affinity for topologyKey %s (term %d)", c.Key, c.Amount)
 	case remediation.DropAntiAffinity:
-		return fmt.Sprintf("drop the pod's required anti-affinity over %s (term %d)", c.Key, c.Amount)
+		return fmt.Sprintf("remove the pod's required pod anti-affinity for topologyKey %s (term %d)", c.Key, c.Amount)
 	case remediation.SoftenSpread:
-		return fmt.Sprintf("let the pod's spread constraint over %s be ScheduleAnyway", c.Key)
+		return fmt.Sprintf("set whenUnsatisfiable of the pod's topology spread constraint for %s to ScheduleAnyway", c.Key)
 	case remediation.RaiseSkew:
 		return fmt.Sprintf("raise maxSkew of the pod's spread constraint over %s to %d", c.Key, c.Amount)
 	case remediation.RemoveGates:
 		return "remove the scheduling gates " + strings.Join(pod.Spec.Gates, ", ")
 	case remediation.DropDeviceClaims:
-		return "drop the pod's resource claims"
+		return "remove the pod's resource claims"
 	case remediation.DropGroup:
-		return "drop the pod's schedulingGroup"
+		return "remove the pod's schedulingGroup"
 	case remediation.CreateClaim:
 		return fmt.Sprintf("create and bind the claim %s", c.Key)
 	case remediation.BindClaim:
@@ -144,18 +144,18 @@ func labelText(l model.Labels) string {
 // sizeText formats the size of a node.
 func sizeText(size *model.Resources) string {
 	var parts []string
-	add := func(name string, n int64) {
-		if n > 0 {
-			parts = append(parts, FormatQuantity(name, n)+" "+name)
+	eachAmount(size, func(name string, n int64) { parts = append(parts, FormatQuantity(name, n)+" "+name) })
+	return joinAnd(parts)
+}
+
+// eachAmount calls f for the amounts of a size that are greater than 0.
+func eachAmount(size *model.Resources, f func(name string, n int64)) {
+	amounts := append([]model.Scalar{{Name: "cpu", Amount: size.MilliCPU}, {Name: "memory", Amount: size.Memory}, {Name: "ephemeral-storage", Amount: size.Ephemeral}}, size.Scalars...)
+	for _, a := range amounts {
+		if a.Amount > 0 {
+			f(a.Name, a.Amount)
 		}
 	}
-	add("cpu", size.MilliCPU)
-	add("memory", size.Memory)
-	add("ephemeral-storage", size.Ephemeral)
-	for _, sc := range size.Scalars {
-		add(sc.Name, sc.Amount)
-	}
-	return joinAnd(parts)
 }
 
 func writeSuggestions(b *strings.Builder, e *PodExplanation) {
@@ -164,9 +164,9 @@ func writeSuggestions(b *strings.Builder, e *PodExplanation) {
 	}
 	list := groupEqual(e.Suggestions.Suggestions)
 	if len(list) == 0 {
-		fmt.Fprintf(b, "\nNo small change makes the pod fit (%d tried)\n", e.Suggestions.Trials)
+		fmt.Fprintf(b, "\nNo small change makes the pod schedulable (%d tried)\n", e.Suggestions.Trials)
 	} else {
-		b.WriteString("\nEach of these makes the pod fit (verified on a copy of the cluster)\n")
+		b.WriteString("\nEach of these changes makes the pod schedulable (verified on a fork of the cluster state)\n")
 	}
 	for i := range list {
 		if i == maxSuggestions {
@@ -176,7 +176,7 @@ func writeSuggestions(b *strings.Builder, e *PodExplanation) {
 		fmt.Fprintf(b, "  %s\n", suggestionGroupText(e.Pod, list[i]))
 	}
 	if e.Suggestions.VerdictsWhenEmpty != nil {
-		b.WriteString("\nThe pod fits no node even if it were empty\n")
+		b.WriteString("\nThe pod would not fit on any node, even an empty one\n")
 		for _, g := range groupNodes(e.Suggestions.VerdictsWhenEmpty) {
 			names := make([]string, len(g.records))
 			for i, n := range g.records {

@@ -1,7 +1,10 @@
 package explain
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,5 +58,18 @@ func TestLargerNodeSuggestion(t *testing.T) {
 	huge.Spec.Requests.Memory = 8 * gib
 	if got := explanationText(t, explain(t, huge, node("n1", nil))); !strings.Contains(got, "\n  add a node like n1, but with 9900m cpu\n") {
 		t.Errorf("want a node with 9900m cpu in\n%s", got)
+	}
+}
+
+// TestSizeOfAddedNode checks that the JSON of a suggestion has the size of an added node that must be larger.
+func TestSizeOfAddedNode(t *testing.T) {
+	data, err := explain(t, pod("misfit", "", 0, 64000), node("n1", nil)).JSON()
+	var got struct{ Suggestions []suggestionView }
+	if err == nil {
+		err = json.Unmarshal(data, &got)
+	}
+	i := slices.IndexFunc(got.Suggestions, func(s suggestionView) bool { return s.Changes[0].Kind == "AddNode" })
+	if err != nil || i < 0 || !maps.Equal(got.Suggestions[i].Changes[0].Size, map[string]int64{"cpu": 64000}) {
+		t.Fatalf("got %v, %s", err, data)
 	}
 }

@@ -3,8 +3,8 @@
 //
 // There is one reflector per kind. Each object is converted by internal/conversion on arrival and
 // then dropped: the cluster state of the machine is the only copy. This package stores, per kind, a
-// map from key to UID, so that a relist emits the changes that a broken watch missed: an object
-// that is not in the new list was deleted; an object with another UID was deleted and recreated.
+// map from key to UID, so that a relist emits the changes that a broken watch missed. An object
+// that is not in the new list was deleted. An object with another UID was deleted and recreated.
 // For pending pods it also stores the PodScheduled condition, for the executor.
 //
 // Order: events of one kind arrive in the order of their resource versions. There is no order
@@ -15,5 +15,5 @@
 // waits for Holds if they may be read: the first decision after a restart must take them into account.
 //
 // The API server filters out finished pods (field selector), so the end of a pod arrives as a
-// deletion, as in kube-scheduler. The descheduler reads finished pods too (ObserveObjects).
+// deletion, as in kube-scheduler. The descheduler reads finished pods too (WatchFinishedPods).
 package informers

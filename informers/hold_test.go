@@ -22,7 +22,7 @@ import (
 )
 
 const holdFormat = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"name":"%s","namespace":"ns","uid":"%[1]s","resourceVersion":"%d"},"spec":{"type":"Reserve",` +
-	`"owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Rebalance","count":1,"until":"2030-01-01T00:00:00Z",` +
+	`"owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Descheduling","count":1,"until":"2030-01-01T00:00:00Z",` +
 	`"victim":{"uid":"v","priority":7,"requests":{"cpu":"500m"},"labels":{"app":"web"},"hostPorts":[{"port":80}]}}}`
 
 // holdAPI serves one Hold in the list and one in the watch, or an error.

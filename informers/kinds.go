@@ -93,7 +93,7 @@ func (s *Source) pods() kind {
 	}
 	k := newKind("pods", &corev1.Pod{}, client, convert)
 	k.onDelete = s.forgetCondition
-	if s.onPod != nil {
+	if s.finished {
 		return k
 	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -21,8 +21,9 @@ type Source struct {
 	client    kubernetes.Interface
 	holds     *v1alpha1.Client // nil: no holds
 	onServed  func(kind string, served bool)
-	onPod     func(*corev1.Pod) // receives all pods, including finished ones; nil: finished pods are not watched
+	onPod     func(*corev1.Pod)
 	onNode    func(*corev1.Node)
+	finished  bool // finished pods are watched
 	converter *conversion.Converter
 
 	mu         sync.Mutex
@@ -57,10 +58,13 @@ func (s *Source) WatchHolds(client *v1alpha1.Client) {
 func (s *Source) OnServed(onServed func(kind string, served bool)) { s.onServed = onServed }
 
 // ObserveObjects registers functions that receive each added or updated pod and node before its event, from
-// separate goroutines. Finished pods are then watched too. ObserveObjects must be called before Run.
+// separate goroutines. It must be called before Run.
 func (s *Source) ObserveObjects(pod func(*corev1.Pod), node func(*corev1.Node)) {
 	s.onPod, s.onNode = pod, node
 }
+
+// WatchFinishedPods makes the source watch finished pods too. It must be called before Run.
+func (s *Source) WatchFinishedPods() { s.finished = true }
 
 // Run lists and watches until ctx is done.
 func (s *Source) Run(ctx context.Context) {

@@ -16,8 +16,8 @@ import (
 // maxValues is the maximum number of values in an untrusted dump. An empty object of three bytes can need a kilobyte.
 const maxValues = 300_000
 
-// largeExponent matches quantities whose decoding can take hours.
-var largeExponent = regexp.MustCompile(`[":,\[]\s*[+-]?[0-9.]+[eE][+-]?[0-9]{3,}`)
+// largeExponent matches quantities whose decoding can take hours, but not UIDs such as 1e128003-95c1-….
+var largeExponent = regexp.MustCompile(`[":,\[]\s*([+-]?[0-9.]+[eE][+-]?[0-9]{3,})(?:[^-+.0-9A-Za-z]|$)`)
 
 // DecodeUntrustedDump decodes the content of a file as ReadDump does. It returns an error for content that needs much more
 // memory or time than its size, and that kubectl does not write: YAML aliases, large exponents and too many values.
@@ -36,8 +36,8 @@ func DecodeUntrustedDump(file string, data []byte) ([]runtime.Object, error) {
 		if values += bytes.Count(js, []byte(",")); values > maxValues {
 			return fmt.Errorf("more than %d values: must have fewer objects", maxValues)
 		}
-		if m := largeExponent.Find(js); m != nil {
-			return fmt.Errorf("quantity %.40s: exponents must have at most two digits", bytes.TrimLeft(m, "\":,[ \t\r\n"))
+		if m := largeExponent.FindSubmatch(js); m != nil {
+			return fmt.Errorf("quantity %.40s: exponents must have at most two digits", m[1])
 		}
 		out, err = decode(out, js, false)
 		return err

@@ -15,6 +15,8 @@ func TestDecodeUntrustedDump(t *testing.T) {
 		{"an alias", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: &a a\n  annotations: {a: *a}", "dump: document 1: YAML aliases"},
 		{"an alias that merges", "apiVersion: v1\nkind: Pod\nmetadata: &a {name: a}\nspec: {<<: *a}", "YAML aliases"},
 		{"a nested list", strings.ReplaceAll(list, "ITEMS", strings.ReplaceAll(list, "ITEMS", "")), "items[0]: a List in a List"},
+		{"a UID and a name that begin like a number", `{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "1e300-a", "uid": "1e128003-95c1-4e00-8000-000000000000", "labels": {"a": "12e4567f"}}}`, ""},
+		{"a large exponent with a space", strings.ReplaceAll(pod, "QUANTITY", "1e1000 "), "quantity 1e1000: exponents"},
 		{"a large exponent", strings.ReplaceAll(pod, "QUANTITY", "1e-100"), "quantity 1e-100: exponents"},
 		{"a large exponent in YAML", "apiVersion: v1\nkind: Pod\nspec: {overhead: {cpu: '  12345678901234567890E+3000'}}", "exponents"},
 		{"a large exponent without quotes", strings.ReplaceAll(pod, `"QUANTITY"`, " 1e300"), "exponents"},

@@ -1,6 +1,6 @@
-// Package sim is the world that simulated actors share under virtual time: one clock and one heap
-// of timed calls, an in-memory API server (sim/store), watches that lag, break and repeat, requests
-// that get lost, and the timeline.
+// Package sim is the world that simulated actors share under virtual time. It has one clock, one
+// heap of timed calls, an in-memory API server (sim/store) and the timeline. Watches lag, break and
+// repeat; requests get lost.
 //
 //	world, heap, timeline       the clock, its events, the timeline
 //	actors, reflector           actors and their watches

@@ -12,17 +12,19 @@ import (
 )
 
 // servePod serves the explanation of a pod.
-func (s *Server) servePod(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	namespace, name := r.URL.Query().Get("namespace"), r.URL.Query().Get("name")
-	if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
-		writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(errs, "; "))
-		return
+func (s *Server) servePod(get func(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+		namespace, name := r.URL.Query().Get("namespace"), r.URL.Query().Get("name")
+		if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
+			writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(errs, "; "))
+			return
+		}
+		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+			writeError(w, http.StatusBadRequest, "name: "+strings.Join(errs, "; "))
+			return
+		}
+		s.answer(w, r, config, func(ctx context.Context) ([]byte, error) { return get(ctx, config, namespace, name) })
 	}
-	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
-		writeError(w, http.StatusBadRequest, "name: "+strings.Join(errs, "; "))
-		return
-	}
-	s.answer(w, r, config, func(ctx context.Context) ([]byte, error) { return s.o.Answers.Pod(ctx, config, namespace, name) })
 }
 
 // serveNamespace serves an answer about the namespace in the parameter namespace, or about all namespaces.

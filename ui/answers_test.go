@@ -72,7 +72,7 @@ func TestAnswersHaveATimeout(t *testing.T) {
 func TestUnresponsiveNodesDoNotBlockAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPage(t, &rest.Config{}, false)
-		get := s.serveNode(func(ctx context.Context, _ *rest.Config, _ string) ([]byte, error) {
+		get := s.serveReport(func(ctx context.Context, _ *rest.Config, _ string) ([]byte, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})

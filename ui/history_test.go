@@ -14,7 +14,9 @@ import (
 
 const at = "at=2026-03-01T12:00:00Z"
 
-var historyPaths = []string{"/ui/api/history/range", "/ui/api/history/fleet?" + at, "/ui/api/history/queue?namespace=shop&" + at, "/ui/api/history/pod?namespace=shop&name=web-0&" + at}
+var historyPaths = []string{"/ui/api/history/range", "/ui/api/history/fleet?" + at, "/ui/api/history/queue?namespace=shop&" + at, "/ui/api/history/pod?namespace=shop&name=web-0&" + at,
+	"/ui/api/history/budgets?" + at, "/ui/api/history/zones?" + at, "/ui/api/history/drain?node=n1&surge=true&" + at, "/ui/api/history/descheduler?max-evictions=3&" + at,
+	"/ui/api/history/node/pressure?name=n1&" + at}
 
 // newHistoryPage returns a page whose answers are the bearer token and the time.
 func newHistoryPage(t *testing.T) *Server {
@@ -34,8 +36,21 @@ func newHistoryPage(t *testing.T) *Server {
 		Zones:       func(_ context.Context, c *rest.Config) ([]byte, error) { return answer(c, time.Time{}) },
 		Descheduler: func(_ context.Context, c *rest.Config, _ *int) ([]byte, error) { return answer(c, time.Time{}) },
 		Pod:         func(_ context.Context, c *rest.Config, _, _ string) ([]byte, error) { return answer(c, time.Time{}) },
-		History: &History{Range: now, Fleet: list, Queue: list,
+		History: &History{Range: now, Fleet: list, Queue: list, Budgets: list, NodePressure: list,
 			Pod: func(_ context.Context, c *rest.Config, _, _ string, at time.Time) ([]byte, error) {
+				return answer(c, at)
+			},
+			Zones: func(_ context.Context, c *rest.Config, at time.Time) ([]byte, error) { return answer(c, at) },
+			Drain: func(_ context.Context, c *rest.Config, nodes []string, o drain.Options, at time.Time) ([]byte, error) {
+				if len(nodes) != 1 || nodes[0] != "n1" || !o.Surge {
+					t.Errorf("drain: got nodes %v and options %+v, want n1 and surge", nodes, o)
+				}
+				return answer(c, at)
+			},
+			Descheduler: func(_ context.Context, c *rest.Config, limit *int, at time.Time) ([]byte, error) {
+				if limit == nil || *limit != 3 {
+					t.Errorf("descheduler: got limit %v, want 3", limit)
+				}
 				return answer(c, at)
 			}}}})
 	if err != nil {
@@ -58,7 +73,8 @@ func TestHistoryUsesCredentialsOfTheUser(t *testing.T) {
 			t.Errorf("%s: got status %d %q, want 200 and %q", path, w.Code, w.Body, want)
 		}
 	}
-	for _, path := range []string{"/ui/api/history/fleet", "/ui/api/history/queue?at=yesterday", "/ui/api/history/fleet?namespace=a/b&" + at, "/ui/api/history/pod?namespace=shop&" + at, "/ui/api/history/pod?namespace=shop&name=web-0"} {
+	for _, path := range []string{"/ui/api/history/fleet", "/ui/api/history/queue?at=yesterday", "/ui/api/history/fleet?namespace=a/b&" + at, "/ui/api/history/pod?namespace=shop&" + at, "/ui/api/history/pod?namespace=shop&name=web-0",
+		"/ui/api/history/zones", "/ui/api/history/drain?" + at, "/ui/api/history/drain?node=n1", "/ui/api/history/descheduler?max-evictions=-1&" + at, "/ui/api/history/node/pressure?name=N&" + at, "/ui/api/history/budgets?namespace=A&" + at} {
 		if w := request(s, http.MethodGet, path, "", "Authorization", "Bearer good"); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: got status %d, want 400", path, w.Code)
 		}

@@ -13,20 +13,21 @@ import (
 )
 
 func TestParametersOfPreviewsAreChecked(t *testing.T) {
-	s := newPage(t, &rest.Config{}, false)
+	answers := newAnswers()
 	var nodes []string
 	var options drain.Options
 	limit := -1
-	s.o.Answers.Drain = func(_ context.Context, _ *rest.Config, n []string, o drain.Options) ([]byte, error) {
+	answers.Drain = func(_ context.Context, _ *rest.Config, n []string, o drain.Options) ([]byte, error) {
 		nodes, options = n, o
 		return []byte("{}"), nil
 	}
-	s.o.Answers.Descheduler = func(_ context.Context, _ *rest.Config, n *int) ([]byte, error) {
+	answers.Descheduler = func(_ context.Context, _ *rest.Config, n *int) ([]byte, error) {
 		if n != nil {
 			limit = *n
 		}
 		return []byte("{}"), nil
 	}
+	s := newPageWith(t, Options{Cluster: &rest.Config{}, Answers: answers})
 	for path, want := range map[string]int{
 		"drain": http.StatusBadRequest, "drain?node=A_b": http.StatusBadRequest, "drain?node=n1&force=yes": http.StatusBadRequest,
 		"drain?node=n1&node=n2&surge=true&force=false": http.StatusOK, "node/pressure?name=": http.StatusBadRequest, "node/disk?name=../n1": http.StatusBadRequest,

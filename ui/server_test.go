@@ -52,6 +52,20 @@ func newAPIServer(t *testing.T) *apiServer {
 // newPage returns a page whose answers require the bearer token "good".
 func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
 	t.Helper()
+	return newPageWith(t, Options{Cluster: cluster, OneTimeLink: link, Answers: newAnswers()})
+}
+
+func newPageWith(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newAnswers returns answers that require the bearer token "good".
+func newAnswers() Answers {
 	answer := func(config *rest.Config) ([]byte, error) {
 		if config.BearerToken != "good" {
 			return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
@@ -59,7 +73,7 @@ func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
 		return []byte(`{"token":"good"}`), nil
 	}
 	list := func(_ context.Context, c *rest.Config, _ string) ([]byte, error) { return answer(c) }
-	s, err := New(Options{Cluster: cluster, OneTimeLink: link, Answers: Answers{Queue: list, Displacements: list, NodePressure: list, NodeDisk: list,
+	return Answers{Queue: list, Displacements: list, NodePressure: list, NodeDisk: list,
 		Simulate: func(_ context.Context, c *rest.Config, _ Simulation, _ func(*simulation.Frame) error) (*simulation.Result, error) {
 			_, err := answer(c)
 			return &simulation.Result{}, err
@@ -67,11 +81,7 @@ func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
 		Pod:         func(_ context.Context, c *rest.Config, _, _ string) ([]byte, error) { return answer(c) },
 		Drain:       func(_ context.Context, c *rest.Config, _ []string, _ drain.Options) ([]byte, error) { return answer(c) },
 		Zones:       func(_ context.Context, c *rest.Config) ([]byte, error) { return answer(c) },
-		Descheduler: func(_ context.Context, c *rest.Config, _ *int) ([]byte, error) { return answer(c) }}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+		Descheduler: func(_ context.Context, c *rest.Config, _ *int) ([]byte, error) { return answer(c) }}
 }
 
 // request sends a request. headers are pairs of name and value.

@@ -22,8 +22,8 @@ func DeferGC() {
 
 // DropFilePages removes the pages of the program file from this process. Call it when the
 // process is idle. The pages stay in the page cache and are mapped again on use, in small
-// pieces: some kernels map up to 2 MiB around a faulting page, but only within a range of equal
-// madvise settings, so every other piece gets a different setting.
+// pieces. Some kernels map up to 2 MiB around a faulting page, but only within a range of equal
+// madvise settings. Therefore every other piece gets a different setting.
 func DropFilePages() { DropFilePagesBy(64 << 10) }
 
 // DropFilePagesBy is DropFilePages with the given piece size in bytes, a power of two. Each piece costs

@@ -50,7 +50,7 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 			return err
 		}
-		g.opts.Log.Error(err, "Failed to write an eviction, retrying", "pod", p.Namespace+"/"+p.Name, "after", pause)
+		g.opts.Log.Error(err, "Failed to write an eviction; retrying", "pod", p.Namespace+"/"+p.Name, "after", pause)
 		if !sleep(g.ctx, pause) {
 			return g.ctx.Err()
 		}

@@ -58,7 +58,7 @@ func (k *KubeletConfig) Check(node string) error {
 	}
 	slices.Sort(conflicts)
 	return &ConflictError{fmt.Sprintf("the kubelet of node %s evicts for the same signals (%s): in its KubeletConfiguration set evictionHard to disk thresholds only "+
-		`(e.g. {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; other signals are then disabled), remove memory and pid from evictionSoft, and restart it`,
+		`(for example {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; other signals are then disabled), remove memory and pid from evictionSoft, and restart it`,
 		node, strings.Join(conflicts, ", "))}
 }
 

@@ -1,4 +1,4 @@
-// Package loopdisk creates disks of a fixed size in files: it reserves the blocks of a file,
+// Package loopdisk creates disks of a fixed size in files. It reserves the blocks of a file,
 // creates an ext4 file system in it without any installed program, and mounts it on a loop device.
 //
 // Invariants:

@@ -33,8 +33,8 @@ func mount(t *testing.T, image string) string {
 	return dir
 }
 
-// TestCreate checks disks of several sizes: they hold at least 60 % of their size and no more than all
-// of it, their files do not grow, and they pass e2fsck if it is installed.
+// TestCreate checks disks of several sizes. They hold at least 60 % of their size and no more than all
+// of it. Their files do not grow, and they pass e2fsck if it is installed.
 func TestCreate(t *testing.T) {
 	for _, mib := range []int64{1, 10, 16, 100, 129, 300} {
 		t.Run(fmt.Sprint(mib), func(t *testing.T) {

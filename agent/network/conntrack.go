@@ -12,8 +12,8 @@ import (
 
 // flowMatcher selects conntrack entries to delete. Conntrack applies NAT rules to the first packet of a
 // flow only. A UDP flow ends by a timeout, so a client that keeps sending from one port continues to
-// reach the old destination: a pod that was deleted, or another pod that now has its IP. These flows
-// must be deleted with the rules.
+// reach the old destination. That is a pod that was deleted, or another pod that now has its IP. These
+// flows must be deleted with the rules.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.

@@ -4,7 +4,7 @@
 //	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── other networks
 //
 // Pod IPs are from the node's podCIDR. Each assigned IP is a symbolic link in Options.Dir from
-// the IP to its owner, created atomically, so that assignments survive the agent; Sweep
+// the IP to its owner, created atomically, so that assignments survive the agent; GC
 // releases those of pods that no longer exist. IPs are assigned round-robin, so that a new pod
 // does not reuse an IP while clients still connect to its previous pod.
 //

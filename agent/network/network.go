@@ -41,7 +41,7 @@ type Network struct {
 func Open(o Options) (*Network, error) {
 	prefix, err := netip.ParsePrefix(o.CIDR)
 	if err != nil {
-		return nil, fmt.Errorf("network %s: CIDR %q: must be a network, e.g. 10.88.3.0/24", o.Bridge, o.CIDR)
+		return nil, fmt.Errorf("network %s: CIDR %q: must be a network, such as 10.88.3.0/24", o.Bridge, o.CIDR)
 	}
 	n := &Network{opts: o, prefix: prefix.Masked()}
 	n.last = n.lastAssigned()
@@ -79,7 +79,7 @@ func (n *Network) gateway() netip.Addr { return n.prefix.Addr().Next() }
 func EnsureBridge(name, cidr string) error {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
-		return fmt.Errorf("network %s: CIDR %q: must be a network, e.g. 10.88.3.0/24", name, cidr)
+		return fmt.Errorf("network %s: CIDR %q: must be a network, such as 10.88.3.0/24", name, cidr)
 	}
 	n := &Network{opts: Options{Bridge: name}, prefix: prefix.Masked()}
 	for _, step := range []func() error{n.makeBridge, enableForwarding} {
@@ -281,9 +281,9 @@ func (n *Network) assignments() (map[string]string, error) {
 	return owners, nil
 }
 
-// Sweep releases the IPs, devices and host ports of owners for which keep returns false.
-func (n *Network) Sweep(keep func(id string) bool) error {
-	if err := n.sweepPorts(keep); err != nil {
+// GC releases the IPs, devices and host ports of owners for which keep returns false.
+func (n *Network) GC(keep func(id string) bool) error {
+	if err := n.gcPorts(keep); err != nil {
 		return err // do not release IPs to which ports are still mapped
 	}
 	assigned, err := n.assignments()

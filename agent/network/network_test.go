@@ -90,11 +90,11 @@ func TestAddresses(t *testing.T) {
 	if lastErr == nil || !strings.Contains(lastErr.Error(), "no free IP in 198.51.100.0/29") {
 		t.Errorf("Attach without a free IP: error %v, want \"no free IP in 198.51.100.0/29\"", lastErr)
 	}
-	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
+	if err := n.GC(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
 	}
 	if remaining, err := os.ReadDir(o.Dir); err != nil || len(remaining) != 1 || remaining[0].Name() != "198.51.100.3" {
-		t.Errorf("assigned IPs after Sweep %v, %v, want only 198.51.100.3", remaining, err)
+		t.Errorf("assigned IPs after GC %v, %v, want only 198.51.100.3", remaining, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {

@@ -123,8 +123,8 @@ func (n *Network) unmapPorts(match func(id string) bool) error {
 	return err
 }
 
-// sweepPorts removes the host ports of owners for which keep returns false.
-func (n *Network) sweepPorts(keep func(id string) bool) error {
+// gcPorts removes the host ports of owners for which keep returns false.
+func (n *Network) gcPorts(keep func(id string) bool) error {
 	if errors.Is(CheckPortMapping(), errNoIptables) {
 		return nil
 	}

@@ -96,16 +96,16 @@ func TestHostPort(t *testing.T) {
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("answer of the unmapped port %q, want an error", got)
 	}
-	// Sweep removes the mappings of a killed agent.
+	// GC removes the mappings of a killed agent.
 	if err := n.MapPorts("orphan", address, ports); err != nil {
 		t.Fatal(err)
 	}
 	if reopened, err := network.Open(o); err != nil {
 		t.Error(err)
-	} else if err := reopened.Sweep(func(id string) bool { return id == "mapped" }); err != nil {
+	} else if err := reopened.GC(func(id string) bool { return id == "mapped" }); err != nil {
 		t.Error(err)
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-		t.Errorf("answer of the port after Sweep %q, want an error", got)
+		t.Errorf("answer of the port after GC %q, want an error", got)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // maxRemoveAttempts bounds the attempts to remove rules while other programs change rules.
 const maxRemoveAttempts = 5
 
-// RemoveRules removes the firewall rules of the networks that match selects, whether created by
-// this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, or "" for
-// rules of a whole network.
+// RemoveRules removes the firewall rules of the networks that match selects, and their per-pod
+// chains. It also removes those that CNI plugins created. id is the sandbox ID, or "" for rules
+// of a whole network.
 func RemoveRules(ctx context.Context, match func(network, id string) bool) error {
 	errs := []error{removeTables(match)}
 	for _, table := range []string{"nat", "filter"} {

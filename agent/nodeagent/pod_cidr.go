@@ -161,7 +161,7 @@ func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 		if time.Since(lastReport) > healthInterval {
 			lastReport = time.Now()
 			if err := n.reportWaiting(ctx, existing, err); err != nil && ctx.Err() == nil {
-				o.Log.Error(err, "Failed to register the node, retrying", "node", o.Name)
+				o.Log.Error(err, "Failed to register the node; retrying", "node", o.Name)
 			}
 		}
 		if !notified && time.Since(start) > waitNotice {

@@ -122,8 +122,8 @@ func (r *Runner) oomKillCount(group string) int64 {
 }
 
 // wasOOMKilled reports whether there is evidence of an OOM kill in a container that ended with
-// SIGKILL: the kernel's log, the container's cgroup, or on cgroup v2 a new kill in the pod's
-// cgroup. p.mu must be held.
+// SIGKILL. Evidence is in the kernel's log, in the container's cgroup, or on cgroup v2 a new
+// kill in the pod's cgroup. p.mu must be held.
 func (r *Runner) wasOOMKilled(p *pod, id string) bool {
 	group := Cgroup(r.opts.CgroupRoot, p.object)
 	inPod := r.oomKillCount(group)

@@ -98,7 +98,7 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 			return
 		}
 		if err != nil {
-			r.opts.Log.V(1).Info("Failed to stop container, retrying", "pod", podKey(p.latest()), "container", c.id, "err", err.Error())
+			r.opts.Log.V(1).Info("Failed to stop container; retrying", "pod", podKey(p.latest()), "container", c.id, "err", err.Error())
 		}
 		sleep(r.ctx, wait, nil)
 	}

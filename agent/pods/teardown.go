@@ -77,7 +77,7 @@ func (p *pod) runTeardown() {
 			return // the next agent continues
 		}
 		if err != nil {
-			r.opts.Log.Info("Failed to tear down pod, retrying", "pod", podKey(p.latest()), "err", err.Error(), "retryAfter", wait)
+			r.opts.Log.Info("Failed to tear down pod; retrying", "pod", podKey(p.latest()), "err", err.Error(), "retryAfter", wait)
 			sleep(r.ctx, wait, p.wake)
 		}
 	}

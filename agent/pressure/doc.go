@@ -14,9 +14,9 @@
 // of microseconds. Statistics of single pods are read only if one must be evicted, or if memory
 // is near the threshold and the kernel's counters lag behind.
 //
-// The polling interval depends on the distance to the next memory and PID thresholds: neither 8
-// GiB/s nor 20,000 forks/s can cross a threshold before the next check, which is at most 1 s
-// away. Below the alarm's lowest level the alarm suffices. PSI is evidence for the machine and a
+// The polling interval depends on the distance to the next memory and PID thresholds, and is at
+// most 1 s. Neither 8 GiB/s nor 20,000 forks/s can cross a threshold before the next check.
+// Below the alarm's lowest level the alarm suffices. PSI is evidence for the machine and a
 // metric; it never triggers an eviction.
 //
 // The pods' disk usage is measured in the background: every 10 s if pods have limits, otherwise

@@ -24,6 +24,8 @@ type ComponentOptions struct {
 	Name string
 	// Dir is the directory of the certificate; empty: the certificate is not renewed.
 	Dir string
+	// ServingSigner signs the certificate if it also serves; otherwise the signer is kubernetes.io/kube-apiserver-client.
+	ServingSigner string
 	// MayRenew reports whether a user may renew its certificate.
 	MayRenew func(user string) bool
 }
@@ -63,12 +65,16 @@ func NewComponent(ctx context.Context, o ComponentOptions) (*Renewal, *rest.Conf
 		return nil, nil, fmt.Errorf("%s: %w", o.Name, err)
 	}
 	r.mayStart = func(ctx context.Context) bool { return awaitPermission(ctx, client, o.Name) }
+	signer, usages := certificatesv1.KubeAPIServerClientSignerName, []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
+	if isServing(&pair) {
+		signer, usages = o.ServingSigner, append(usages, certificatesv1.UsageServerAuth)
+	}
 	r.client, err = certificate.NewManager(&certificate.Config{
 		Ctx: &ctx, Name: o.Name, CertificateStore: store,
 		ClientsetFn: func(*tls.Certificate) (kubernetes.Interface, error) { return kubernetes.NewForConfig(config) },
-		SignerName:  certificatesv1.KubeAPIServerClientSignerName,
+		SignerName:  signer,
 		GetTemplate: func() *x509.CertificateRequest { return &x509.CertificateRequest{Subject: pkix.Name{CommonName: user}} },
-		Usages:      []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		Usages:      usages,
 	})
 	return r, config, err
 }

@@ -1,4 +1,4 @@
-// Package renewal keeps the certificates of a node agent or another component valid, as the kubelet does: it requests
+// Package renewal keeps the certificates of a node agent or another component valid, as the kubelet does. It requests
 // new ones through the certificates API at 70 to 90 % of their lifetime, and stores them in a directory. The client
 // uses a new certificate without a restart, and so does the server.
 //

@@ -96,10 +96,10 @@ type portBuilder struct {
 // build adds the chains and the elements of the port.
 func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
 	s := b.service
-	internal := b.distribution("cluster", b.cluster)
+	internal := b.addDistribution("cluster", b.cluster)
 	endpoints := b.cluster
 	if deref(s.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
-		internal, endpoints = b.localDistribution(), b.local
+		internal, endpoints = b.addLocalDistribution(), b.local
 	}
 	b.add(clusterIP, internal, false, endpoints)
 
@@ -112,7 +112,7 @@ func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
 	if s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
 		endpoints = b.local
 	}
-	entry := b.externalEntry()
+	entry := b.addExternalEntry()
 	for _, a := range externals {
 		b.add(a, entry, true, endpoints)
 	}
@@ -145,9 +145,9 @@ func (b *portBuilder) addUDP(a netip.Addr, port uint16, endpoints []netip.AddrPo
 	}
 }
 
-// distribution adds a chain that chooses one of the endpoints, and returns its name. Without endpoints
+// addDistribution adds a chain that chooses one of the endpoints, and returns its name. Without endpoints
 // it returns rejectChain.
-func (b *portBuilder) distribution(kind string, endpoints []netip.AddrPort) string {
+func (b *portBuilder) addDistribution(kind string, endpoints []netip.AddrPort) string {
 	if len(endpoints) == 0 {
 		return rejectChain
 	}
@@ -175,18 +175,18 @@ func (b *portBuilder) distribution(kind string, endpoints []netip.AddrPort) stri
 	return name
 }
 
-// localDistribution returns the name of the chain for the policy Local. Without local endpoints packets are
+// addLocalDistribution returns the name of the chain for the policy Local. Without local endpoints packets are
 // dropped, so that the client tries another node.
-func (b *portBuilder) localDistribution() string {
+func (b *portBuilder) addLocalDistribution() string {
 	if len(b.local) == 0 && len(b.cluster) > 0 {
 		return dropChain
 	}
-	return b.distribution("local", b.local)
+	return b.addDistribution("local", b.local)
 }
 
-// externalEntry adds the chain for node ports and external addresses, and returns its name.
-func (b *portBuilder) externalEntry() string {
-	cluster := b.distribution("cluster", b.cluster)
+// addExternalEntry adds the chain for node ports and external addresses, and returns its name.
+func (b *portBuilder) addExternalEntry() string {
+	cluster := b.addDistribution("cluster", b.cluster)
 	if cluster == rejectChain {
 		return rejectChain
 	}
@@ -196,7 +196,7 @@ func (b *portBuilder) externalEntry() string {
 		return name
 	}
 	// Clients in the cluster reach all endpoints. Others reach the local ones and keep their address.
-	b.chains[name] = []rule{{action: actGotoFromPods, chain: cluster}, {action: actFromMachine, chain: cluster}, {action: actGoto, chain: b.localDistribution()}}
+	b.chains[name] = []rule{{action: actGotoFromPods, chain: cluster}, {action: actFromMachine, chain: cluster}, {action: actGoto, chain: b.addLocalDistribution()}}
 	return name
 }
 

@@ -46,12 +46,12 @@ type flags struct {
 }
 
 func (f *flags) declare(s *flag.FlagSet) {
-	s.StringVar(&f.listen, "listen", "", "serve HTTP at this `address`, e.g. :8080: / returns the host name, /healthz the health, /env the environment; POST /exit?code=N exits, POST /memory?bytes=64Mi allocates memory")
+	s.StringVar(&f.listen, "listen", "", "serve HTTP at this `address`, such as :8080: / returns the host name, /healthz the health, /env the environment; POST /exit?code=N exits, POST /memory?bytes=64Mi allocates memory")
 	s.DurationVar(&f.readyAfter, "ready-after", 0, "return 503 from /healthz for this long after the start")
 	s.DurationVar(&f.unreadyAfter, "unready-after", 0, "return 503 from /healthz after this time; 0 is never")
 
-	s.Var(&f.memory, "memory", "allocate this much memory, e.g. 100Mi")
-	s.Var(&f.memoryRate, "memory-rate", "bytes per second for -memory, e.g. 500Mi; 0 is unlimited")
+	s.Var(&f.memory, "memory", "allocate this much memory, such as 100Mi")
+	s.Var(&f.memoryRate, "memory-rate", "bytes per second for -memory, such as 500Mi; 0 is unlimited")
 	s.Var(&f.memoryShared, "memory-shared", "allocate this much memory as a file in /dev/shm")
 
 	s.Var(&f.write, "write", "number of bytes to write to a file")

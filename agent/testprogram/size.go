@@ -24,7 +24,7 @@ func (s *size) Set(text string) error {
 		}
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || n < 0 || n > (1<<62)/u.bytes {
-			return fmt.Errorf("%q: must be a number of bytes, e.g. 4096, 100Mi or 2G", text)
+			return fmt.Errorf("%q: must be a number of bytes, such as 4096, 100Mi or 2G", text)
 		}
 		*s = size(n * u.bytes)
 		return nil

@@ -1,6 +1,6 @@
 // Package v1alpha1 defines Hold, the only API kind of Berth.
 //
-// A Hold carries a placement hint from one actor to another. With a Reserve Hold the descheduler keeps room on a
+// A Hold carries a placement hint from one actor to another. With a Reserve Hold the descheduler reserves capacity on a
 // better node until the replacement of a pod exists. An Avoid Hold keeps the pods of an owner off a node that
 // evicted or rejected them. A Hold expires. Schedulers without support for the kind ignore it, and where the kind is
 // not served there are no Holds.

@@ -25,14 +25,14 @@ type Hold struct {
 
 // HoldSpec is the specification of a Hold.
 type HoldSpec struct {
-	// Type is Reserve, which keeps room on the node for the replacement of the victim, or
+	// Type is Reserve, which reserves capacity on the node for the replacement of the victim, or
 	// Avoid, which keeps the owner's pods off the node. It is immutable.
 	Type HoldType `json:"type"`
 	// Owner is the controller of the affected pods. It is immutable.
 	Owner Owner `json:"owner"`
 	// Node is the name of the node. It is immutable.
 	Node string `json:"node"`
-	// Cause is why the Hold exists, in one word: Pressure, Admission, Rebalance, Taint, Drain.
+	// Cause is why the Hold exists, in one word: Pressure, Admission, Descheduling, Taint, Drain.
 	Cause string `json:"cause"`
 	// Count is how many of the owner's pods were displaced for this cause. Defaults to 1.
 	// +optional
@@ -66,14 +66,14 @@ type Owner struct {
 	UID types.UID `json:"uid"`
 }
 
-// Victim has the fields of a pod that a scheduler needs to reserve room for its replacement.
+// Victim has the fields of a pod that a scheduler needs to reserve capacity for its replacement.
 type Victim struct {
 	// Name of the pod.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// UID of the pod.
 	UID types.UID `json:"uid"`
-	// Priority of the pod. Pods of a higher priority may use the room.
+	// Priority of the pod. Pods of a higher priority may use the capacity.
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
 	// Requests are the effective requests of the pod: the sum over its containers, with overhead.

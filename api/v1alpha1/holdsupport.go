@@ -11,7 +11,7 @@ import (
 )
 
 // A scheduler advertises its support of Holds in the Lease HoldSupportNamespace/HoldSupportLease. Do not
-// create Reserve Holds for the pods of a scheduler without that support: nothing would use the reserved room.
+// create Reserve Holds for the pods of a scheduler without that support: nothing would use the reserved capacity.
 const (
 	HoldSupportNamespace = metav1.NamespaceSystem
 	HoldSupportLease     = "berth-scheduler"

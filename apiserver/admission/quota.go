@@ -111,9 +111,9 @@ type quotaAccessor struct{ plugin *quotaAdmission }
 var _ resourcequota.QuotaAccessor = quotaAccessor{}
 
 // GetQuotas returns the quotas of a namespace from the store, because a charge to an older version
-// is a conflict. The limits are those of the spec: a quota whose usage is not computed yet rejects
-// requests, and a lowered limit applies at once. kube-apiserver uses the limits of the status, so
-// that a quota without a status limits nothing.
+// is a conflict. The limits are those of the spec. A quota whose usage is not computed yet rejects
+// requests, and a lowered limit applies at once. kube-apiserver uses the limits of the status: a
+// quota without a status limits nothing.
 func (a quotaAccessor) GetQuotas(namespace string) ([]corev1.ResourceQuota, error) {
 	if !a.plugin.mayHaveQuota(namespace) {
 		return nil, nil

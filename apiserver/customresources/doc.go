@@ -4,7 +4,8 @@
 //
 //	CustomResourceDefinition stored -> names accepted -> established -> served, in discovery and OpenAPI
 //
-// The storage of a custom resource (schemas, watch cache) is created on the first request for it.
+// The storage of a custom resource (schemas, watch cache) is created on the first request for it, and
+// its OpenAPI v3 document when it is requested.
 // Custom resources share etcd, authorization and admission with the built-in kinds. Deleting a
 // definition deletes its objects first: the finalizer of the definition waits for them.
 package customresources

@@ -23,12 +23,18 @@ const (
 	// maxBytesPerUser and maxBytes limit the bytes in memory of the bodies of unfinished requests, of a
 	// user and of all users.
 	maxBytesPerUser, maxBytes = 32 << 20, 256 << 20
-	// chunkSize is how many bytes are read between two checks of the limits.
-	chunkSize = 64 << 10
+	// maxBodiesPerUser and maxBodies limit the number of bodies that have not arrived completely, of a
+	// user and of all users.
+	maxBodiesPerUser, maxBodies = 1000, 8000
+	// chunkSize is how many bytes are charged before they are read.
+	chunkSize = 4 << 10
 )
 
-// errTooManyBytes means that the bodies of unfinished requests, of a user or of all users, exceed the limit.
-var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
+// These errors mean that requests of a user, or of all users, exceed a limit.
+var (
+	errTooManyBytes  = errors.New("the bodies of unfinished requests exceed the limit of bytes")
+	errTooManyBodies = errors.New("the number of request bodies that have not arrived exceeds the limit")
+)
 
 // bodyCheck returns an error if the body of a request must not be decoded.
 type bodyCheck func(resource schema.GroupVersionResource, header http.Header, body []byte) error
@@ -68,8 +74,12 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 		if user, ok := request.UserFrom(r.Context()); ok {
 			name = user.GetName()
 		}
-		charge := budget.open(name)
+		charge, ok := budget.open(name)
 		defer charge.close()
+		if !ok {
+			refuseBody(w, r, serializer, info, errTooManyBodies)
+			return
+		}
 		deadlines := http.NewResponseController(w)
 		hasDeadline := deadlines.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in-process requests have no deadline
 		body, err := readBody(r.Body, limit, charge)
@@ -77,26 +87,35 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 			_ = deadlines.SetReadDeadline(time.Time{}) // for the next request on the connection
 		}
 		if err != nil {
-			w.Header().Set("Connection", "close")
-			responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+			refuseBody(w, r, serializer, info, err)
 			return
 		}
+		charge.arrived()
 		r.Body = bufferedBody{body}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// readBody reads at most one byte more than limit, or everything if limit is not positive, and charges the bytes.
+// refuseBody responds to a request whose body was not read, and closes the connection.
+func refuseBody(w http.ResponseWriter, r *http.Request, serializer runtime.NegotiatedSerializer, info *request.RequestInfo, err error) {
+	w.Header().Set("Connection", "close")
+	responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+}
+
+// readBody reads at most one byte more than limit, or everything if limit is not positive. It charges the bytes of a chunk
+// before it reads them, because the client may send them slowly.
 func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, error) {
 	if limit <= 0 {
 		limit = 1 << 62
 	}
 	body := &bytes.Buffer{}
 	for int64(body.Len()) <= limit {
-		n, err := io.CopyN(body, from, min(chunkSize, limit+1-int64(body.Len())))
-		if !charge.add(n) {
+		chunk := min(chunkSize, limit+1-int64(body.Len()))
+		if !charge.add(chunk) {
 			return nil, errTooManyBytes
 		}
+		n, err := io.CopyN(body, from, chunk)
+		charge.add(n - chunk)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -110,7 +129,7 @@ func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, e
 // bodyError returns the response to a request whose body was not read.
 func bodyError(err error) error {
 	switch {
-	case errors.Is(err, errTooManyBytes):
+	case errors.Is(err, errTooManyBytes), errors.Is(err, errTooManyBodies):
 		return apierrors.NewTooManyRequests(err.Error()+", try again later", 1)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &apierrors.StatusError{ErrStatus: metav1.Status{

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -44,7 +45,7 @@ func TestWithBodyReadsBody(t *testing.T) {
 		"too large":  {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler returns 413
 		"read error": {io.MultiReader(strings.NewReader("01"), errorReader{}), http.StatusBadRequest, ""},
 	} {
-		if code, got := serveBody(t, newBodyBudget(100, 100), "a", tc.body); code != tc.code || got != tc.want {
+		if code, got := serveBody(t, newBodyBudget(bodyUse{100, 1}, bodyUse{100, 1}), "a", tc.body); code != tc.code || got != tc.want {
 			t.Errorf("%s: got status %d, body %q, want %d, %q", name, code, got, tc.code, tc.want)
 		}
 	}
@@ -57,22 +58,75 @@ func (errorReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 // TestBodyBudgetLimitsUsersAndTotal checks that the bodies of one user's unfinished requests are limited, and that
 // other users are not affected until the total is reached.
 func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
-	budget := newBodyBudget(12, 20)
-	chargeA := budget.open("a")
+	budget := newBodyBudget(bodyUse{12, 10}, bodyUse{20, 10})
+	chargeA, _ := budget.open("a")
 	chargeA.add(8)
 	for name, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
 		if code, _ := serveBody(t, budget, name, bytes.NewReader(make([]byte, 8))); code != want {
 			t.Errorf("8 more bytes of user %s: got status %d, want %d", name, code, want)
 		}
 	}
-	chargeB := budget.open("b")
+	chargeB, _ := budget.open("b")
 	chargeB.add(8)
 	if code, _ := serveBody(t, budget, "c", bytes.NewReader(make([]byte, 8))); code != http.StatusTooManyRequests {
 		t.Errorf("8 bytes beyond the total: got status %d, want 429", code)
 	}
 	chargeA.close()
 	chargeB.close()
-	if budget.sum != 0 || len(budget.users) != 0 {
-		t.Errorf("after all requests: got %d bytes, users %v, want none", budget.sum, budget.users)
+	if budget.sum != (bodyUse{}) || len(budget.users) != 0 {
+		t.Errorf("after all requests: got %+v, users %v, want none", budget.sum, budget.users)
+	}
+}
+
+// TestStalledBodiesAreLimited checks that the bodies of a user that stall after one byte are limited in number and in bytes,
+// that other users are not affected, and that the user may send bodies again once they have arrived.
+func TestStalledBodiesAreLimited(t *testing.T) {
+	const stalled = 3
+	for name, perUser := range map[string]bodyUse{"number": {bytes: 1 << 20, bodies: stalled}, "bytes": {bytes: stalled*11 + 10, bodies: 100}} {
+		budget := newBodyBudget(perUser, bodyUse{1 << 20, 100})
+		var served sync.WaitGroup
+		var bodies []*io.PipeWriter
+		for range stalled {
+			read, write := io.Pipe()
+			bodies = append(bodies, write)
+			served.Go(func() {
+				if code, got := serveBody(t, budget, "a", read); code != http.StatusOK || got != "12" {
+					t.Errorf("%s: a stalled body that is continued: got status %d, body %q, want 200, 12", name, code, got)
+				}
+			})
+			if _, err := write.Write([]byte("1")); err != nil { // returns when the server has read the byte
+				t.Fatal(err)
+			}
+		}
+		for user, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
+			if code, _ := serveBody(t, budget, user, strings.NewReader("1")); code != want {
+				t.Errorf("%s: request of user %s next to %d stalled bodies of user a: got status %d, want %d", name, user, stalled, code, want)
+			}
+		}
+		for _, body := range bodies {
+			_, _ = body.Write([]byte("2"))
+			_ = body.Close()
+		}
+		served.Wait()
+		if code, _ := serveBody(t, budget, "a", strings.NewReader("1")); code != http.StatusOK {
+			t.Errorf("%s: after all bodies have arrived: got status %d, want 200", name, code)
+		}
+	}
+}
+
+// TestArrivedBodiesDoNotCount checks that requests that wait or run do not count as bodies that have not arrived.
+func TestArrivedBodiesDoNotCount(t *testing.T) {
+	budget := newBodyBudget(bodyUse{100, 1}, bodyUse{100, 1})
+	running, ok := budget.open("a")
+	if !ok {
+		t.Fatal("first body: got a refusal, want none")
+	}
+	running.add(5)
+	running.arrived()
+	if code, _ := serveBody(t, budget, "a", strings.NewReader("1")); code != http.StatusOK {
+		t.Errorf("request next to one whose body has arrived: got status %d, want 200", code)
+	}
+	if budget.sum.bytes != 5 {
+		t.Errorf("charged bytes: got %d, want 5", budget.sum.bytes)
 	}
 }

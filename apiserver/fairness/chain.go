@@ -15,7 +15,7 @@ import (
 // limit is the sum of c's limits of reads and writes. check checks the bodies of requests before they are decoded.
 func Configure(c *genericapiserver.Config, client kubernetes.Interface, shared informers.SharedInformerFactory, check bodyCheck) {
 	c.FlowControl = utilflowcontrol.New(shared, client.FlowcontrolV1(), c.MaxRequestsInFlight+c.MaxMutatingRequestsInFlight)
-	budget := newBodyBudget(maxBytesPerUser, maxBytes)
+	budget := newBodyBudget(bodyUse{maxBytesPerUser, maxBodiesPerUser}, bodyUse{maxBytes, maxBodies})
 	c.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		estimate := flowcontrolrequest.NewWorkEstimator(c.StorageObjectCountTracker.Get, c.FlowControl.GetInterestedWatchCount,
 			flowcontrolrequest.DefaultWorkEstimatorConfig(), c.FlowControl.GetMaxSeats)

@@ -46,5 +46,14 @@ request or from other objects.
 The table lists the subresources that read or write the object. In addition, pods have the subresources attach, eviction, exec, log,
 portforward and proxy, nodes and services have proxy, and serviceaccounts have token.
 
-`+reference.Table([]string{"group and version", "kind", "resource", "namespaced", "subresources", "note"}, rows))
+The libraries of Kubernetes add CustomResourceDefinition (apiextensions.k8s.io/v1) and APIService (apiregistration.k8s.io/v1), and the
+kinds that such objects define.
+
+`+reference.Table([]string{"group and version", "kind", "resource", "namespaced", "subresources", "note"}, rows)+`
+## Not served
+
+These kinds and versions of Kubernetes' Go client are not served. Kinds of requests, responses and subresources are omitted. "Use" is the
+group and version that Berth serves instead. The [differences](differences.md) explain the reasons.
+
+`+absentTable(table))
 }

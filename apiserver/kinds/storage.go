@@ -88,7 +88,7 @@ func storageKinds() []Kind {
 			Hooks: typedHooks[*storagev1.VolumeAttachment]{
 				Validate: storage.ValidateVolumeAttachment, ValidateUpdate: storage.ValidateVolumeAttachmentUpdate, ValidateStatus: storage.ValidateVolumeAttachmentStatusUpdate,
 			}.hooks(),
-			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
+			HasStatus: true, StoredOnly: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 	}
 }

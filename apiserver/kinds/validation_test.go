@@ -112,6 +112,7 @@ func TestDefaultsAreIdempotent(t *testing.T) {
 		`v1 Secret {"stringData":{"a":"b"}}`,
 		`v1 LimitRange {"spec":{"limits":[{"type":"Container","max":{"cpu":"2"}}]}}`,
 		`storage.k8s.io/v1 CSIDriver {}`,
+		claim(`,"tolerations":[{}]`),
 	} {
 		obj, k := decode(t, text)
 		before, _ := json.Marshal(obj)

@@ -843,7 +843,7 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is Reserve, which keeps room on the node for the replacement of the victim, or Avoid, which keeps the owner's pods off the node. It is immutable.\n\nPossible enum values:\n - `\"Avoid\"`\n - `\"Reserve\"`",
+							Description: "Type is Reserve, which reserves capacity on the node for the replacement of the victim, or Avoid, which keeps the owner's pods off the node. It is immutable.\n\nPossible enum values:\n - `\"Avoid\"`\n - `\"Reserve\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -867,7 +867,7 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 					},
 					"cause": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Cause is why the Hold exists, in one word: Pressure, Admission, Rebalance, Taint, Drain.",
+							Description: "Cause is why the Hold exists, in one word: Pressure, Admission, Descheduling, Taint, Drain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -988,7 +988,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Victim has the fields of a pod that a scheduler needs to reserve room for its replacement.",
+				Description: "Victim has the fields of a pod that a scheduler needs to reserve capacity for its replacement.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -1008,7 +1008,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 					},
 					"priority": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Priority of the pod. Pods of a higher priority may use the room.",
+							Description: "Priority of the pod. Pods of a higher priority may use the capacity.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

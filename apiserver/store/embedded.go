@@ -70,10 +70,15 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 	if err := guard.prepareStart(existing); err != nil {
 		return nil, err
 	}
-	server, err := startMember(ctx, member, quota)
+	marker, incomplete := markStart(dir)
+	server, err := startMember(ctx, member, quota, incomplete)
 	if err != nil {
+		if ctx.Err() != nil && !incomplete {
+			marker.remove()
+		}
 		return nil, err
 	}
+	settled := time.AfterFunc(settledTime, marker.remove)
 	enableWatchProgress(ctx, version.Version)
 	newWatcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
 	d := &defragmenter{server: server, quota: quota}
@@ -88,6 +93,8 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 		stop()
 		wg.Wait()
 		server.Stop()
+		settled.Stop()
+		marker.remove()
 		unlock()
 	})
 	b.spaceError = func() error { return errors.Join(d.spaceError(), guard.check()) }
@@ -116,14 +123,15 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
-// startMember starts the etcd member in dir and waits until it is ready.
-func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.EtcdServer, error) {
+// startMember starts the etcd member in dir and waits until it is ready. incomplete reports that its last start did not
+// complete.
+func startMember(ctx context.Context, dir string, quota int64, incomplete bool) (*etcdserver.EtcdServer, error) {
 	log := newEtcdLog(filepath.Dir(dir))
 	cfg, err := memberConfig(dir, quota, log.logger())
 	if err != nil {
 		return nil, err
 	}
-	server, err := openMember(cfg)
+	server, err := openMember(cfg, incomplete)
 	if err != nil {
 		return nil, err
 	}
@@ -141,17 +149,10 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	}
 }
 
-// maxCheckedBytes is the maximum size of a database that is checked at each start. The check of a
-// larger one takes more than a second.
-const maxCheckedBytes = 256 << 20
-
 // openMember opens the store. etcd panics if files are damaged, partly in goroutines, where the panic
-// ends the process. openMember checks the database first, and returns a panic as an error.
-func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
-	if info, statErr := os.Stat(databasePath(cfg.DataDir)); statErr == nil && info.Size() <= maxCheckedBytes {
-		err = catchPanic(func() error { return checkStart(databasePath(cfg.DataDir)) })
-	}
-	if err == nil {
+// ends the process. openMember checks the database first, see checkBeforeStart, and returns a panic as an error.
+func openMember(cfg config.ServerConfig, incomplete bool) (server *etcdserver.EtcdServer, err error) {
+	if err = checkBeforeStart(databasePath(cfg.DataDir), incomplete); err == nil {
 		err = catchPanic(func() error {
 			server, err = etcdserver.NewServer(cfg)
 			return err

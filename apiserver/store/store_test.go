@@ -125,7 +125,7 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
-	server, err := startMember(t.Context(), dir, quota)
+	server, err := startMember(t.Context(), dir, quota, false)
 	if err != nil {
 		t.Fatal(err)
 	}

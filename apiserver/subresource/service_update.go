@@ -77,7 +77,7 @@ func (a *attempts) written(t *transaction) {
 	}
 }
 
-// isRefused reports whether an error says that the service was not written.
+// isRefused reports whether an error means that the service was not written.
 func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err)

@@ -74,7 +74,7 @@ func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
 func (c *benchCluster) pass(planned bool, r *Result) error {
 	var m descheduling.Mover = grantAllMover{}
 	var p *planning.Planner
-	before := readMeters()
+	before := readUsage()
 	if planned {
 		p = planning.New(c.snapshot, c.state, planning.Options{Now: c.snapshot.Now, Profiles: c.profiles})
 		m = p
@@ -85,7 +85,7 @@ func (c *benchCluster) pass(planned bool, r *Result) error {
 			r.Refused += count.Count
 		}
 	}
-	if err := readMeters().since(before, r); err != nil {
+	if err := readUsage().addUsageSince(before, r); err != nil {
 		return err
 	}
 	r.Evicted, r.By = len(result.Moves), map[string]int{}

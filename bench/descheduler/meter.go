@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// readings are the resource usage of this process since its start.
-type readings struct {
+// processUsage is the resource usage of this process since its start.
+type processUsage struct {
 	at     time.Time
 	cpu    time.Duration
 	allocs uint64
 }
 
-func readMeters() readings {
+func readUsage() processUsage {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for bad arguments
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return readings{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
+	return processUsage{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
 }
 
-// since adds the usage since an earlier reading to the result. It sets the peak memory of the process.
-func (m readings) since(before readings, r *Result) error {
+// addUsageSince adds the usage since an earlier reading to the result. It sets the peak memory of the process.
+func (m processUsage) addUsageSince(before processUsage, r *Result) error {
 	r.CPU += (m.cpu - before.cpu).Seconds()
 	r.Seconds += m.at.Sub(before.at).Seconds()
 	r.Allocs += float64(m.allocs - before.allocs)

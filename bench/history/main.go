@@ -18,6 +18,7 @@ import (
 type options struct {
 	openb, berth    string
 	speed, instants int
+	browser         bool
 }
 
 func main() {
@@ -26,6 +27,7 @@ func main() {
 	flag.StringVar(&o.berth, "berth", "", "berth `command`; built if empty")
 	flag.IntVar(&o.speed, "speed", 1, "factor by which arrivals are accelerated")
 	flag.IntVar(&o.instants, "instants", 48, "number of instants")
+	flag.BoolVar(&o.browser, "browser", false, "also measure the slider in Chromium; needs the npm packages of ui/web")
 	flag.Parse()
 	if err := o.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/history:", err)
@@ -61,7 +63,9 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = o.measure(ctx, page.line)
+	if err = o.measure(ctx, page.line); err == nil && o.browser {
+		err = o.measureInBrowser(ctx, filepath.Join(dir, "data", "kubeconfig"), journal)
+	}
 	page.stop()
 	if usage, ok := page.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && err == nil {
 		fmt.Printf("server of the page: at most %d MiB resident, %.2f s of CPU time\n", usage.Maxrss>>10, page.cmd.ProcessState.UserTime().Seconds()+page.cmd.ProcessState.SystemTime().Seconds())
@@ -97,6 +101,18 @@ func (o *options) record(ctx context.Context, journal string) error {
 	}
 	fmt.Printf("%s", out)
 	return nil
+}
+
+// measureInBrowser serves the page once more, because a link signs in once, and moves its slider in Chromium.
+func (o *options) measureInBrowser(ctx context.Context, kubeconfig, journal string) error {
+	page, err := start(ctx, "/ui/#", o.berth, "ui", "--kubeconfig", kubeconfig, "--journal", journal)
+	if err != nil {
+		return err
+	}
+	defer page.stop()
+	cmd := exec.CommandContext(ctx, "node", "test/history.mjs", page.line, fmt.Sprint(o.instants))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "ui/web", os.Stdout, os.Stderr
+	return cmd.Run()
 }
 
 // process is a running command.

@@ -25,8 +25,8 @@ type fakeAPI struct {
 	pods     map[string]*trackedPod // by name
 	order    []string               // bound pods that arrived, oldest first
 	version  int64
-	answered int           // arrived pods that were bound or reported
-	changed  chan struct{} // receives a value after answered has changed
+	finished int           // arrived pods that were bound or reported
+	changed  chan struct{} // receives a value after finished has changed
 
 	bound, unschedulable, victims int
 }
@@ -99,13 +99,13 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	const timeout = 2 * time.Minute
 	for start := time.Now(); ; {
 		a.mu.Lock()
-		answered := a.answered
+		finished := a.finished
 		a.mu.Unlock()
-		if answered >= to {
+		if finished >= to {
 			return nil
 		}
 		if time.Since(start) > timeout {
-			return fmt.Errorf("%d of %d pods are bound or reported after %v", answered, to, timeout)
+			return fmt.Errorf("%d of %d pods are bound or reported after %v", finished, to, timeout)
 		}
 		select {
 		case <-a.changed:
@@ -132,13 +132,13 @@ func (a *fakeAPI) change(name string, change func(tracked *trackedPod, p *corev1
 	return &pod, nil
 }
 
-// markAnswered counts a pod as answered, at most once.
-func (a *fakeAPI) markAnswered(tracked *trackedPod) {
-	if tracked.index < 0 || tracked.answered {
+// markFinished counts a pod as finished, at most once.
+func (a *fakeAPI) markFinished(tracked *trackedPod) {
+	if tracked.index < 0 || tracked.finished {
 		return
 	}
-	tracked.answered = true
-	a.answered++
+	tracked.finished = true
+	a.finished++
 	select {
 	case a.changed <- struct{}{}:
 	default:

@@ -121,7 +121,7 @@ func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions)
 			_ = a.remove(a.order[0])
 			a.order = a.order[1:]
 		}
-		a.markAnswered(tracked)
+		a.markFinished(tracked)
 	})
 	return err
 }
@@ -162,15 +162,15 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 	})
 }
 
-// markUnschedulable counts a pod that is reported as unschedulable, at most once. With Workload.Refusals, it
-// also counts the pod as answered.
+// markUnschedulable counts a pod that is reported as unschedulable, at most once. With Workload.CountUnschedulable, it
+// also counts the pod as finished.
 func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
 	if tracked.index >= 0 && !tracked.unschedulable {
 		tracked.unschedulable = true
 		a.unschedulable++
 	}
-	if a.workload.Refusals {
-		a.markAnswered(tracked)
+	if a.workload.CountUnschedulable {
+		a.markFinished(tracked)
 	}
 }
 

@@ -4,7 +4,7 @@
 // parity/bench (make bench-parity) starts it, alternating with kube-scheduler. parity/workload documents
 // Workload and Result. The two structs here have the same fields.
 //
-// A pod takes the whole path. The corev1.Pod is converted when it arrives, queued, assumed and bound, or it
+// Each pod passes through all stages. The corev1.Pod is converted when it arrives, queued, assumed and bound, or it
 // preempts, or is reported as unschedulable. A stub executes the effects instead of the API server, and the
 // pod is converted again, as after a watch event. Serialization, the network and the goroutines that send
 // requests are not included. With -shell the informers and the executor of the scheduler are included, with

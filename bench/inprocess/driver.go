@@ -35,7 +35,7 @@ type driver struct {
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
 	events   []scheduling.Event
-	answered int // arrived pods that were bound or reported
+	finished int // arrived pods that were bound or reported
 
 	start, lastChange                       time.Time // of the measurement; last binding or eviction
 	bound, unschedulable, victims, cascades int
@@ -48,7 +48,7 @@ type trackedPod struct {
 	node          string
 	index         int // in Pods; -1 if it did not arrive
 	preemptions   int // number of times that the pod was a victim, under any name
-	answered      bool
+	finished      bool
 	unschedulable bool
 }
 
@@ -188,7 +188,7 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 
 // addPod adds a pod, which was a victim the given number of times.
 func (d *driver) addPod(pod *corev1.Pod, index, preemptions int) {
-	tracked := &trackedPod{index: index, preemptions: preemptions, answered: preemptions > 0}
+	tracked := &trackedPod{index: index, preemptions: preemptions, finished: preemptions > 0}
 	if !d.workload.OnDemand {
 		tracked.pod = pod
 	}
@@ -220,11 +220,11 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 				return err
 			}
 		}
-		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.lastChange).Seconds() > settle) {
+		if d.finished >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.lastChange).Seconds() > settle) {
 			return nil
 		}
 		if time.Since(start) > timeout {
-			return fmt.Errorf("%d of %d pods are bound or reported after %v", d.answered, to, timeout)
+			return fmt.Errorf("%d of %d pods are bound or reported after %v", d.finished, to, timeout)
 		}
 		if len(d.events) == 0 {
 			d.sleep(wake)
@@ -243,11 +243,11 @@ func (d *driver) sleep(wake time.Time) {
 	}
 }
 
-// markAnswered counts a pod as answered, at most once.
-func (d *driver) markAnswered(tracked *trackedPod) {
-	if tracked.index >= 0 && !tracked.answered {
-		tracked.answered = true
-		d.answered++
+// markFinished counts a pod as finished, at most once.
+func (d *driver) markFinished(tracked *trackedPod) {
+	if tracked.index >= 0 && !tracked.finished {
+		tracked.finished = true
+		d.finished++
 	}
 }
 

@@ -68,7 +68,7 @@ func (d *driver) bind(b scheduling.Bind) error {
 	if d.workload.MaxBound > 0 && len(d.order) > d.workload.MaxBound {
 		d.removePod(d.order[0])
 	}
-	d.markAnswered(tracked)
+	d.markFinished(tracked)
 	return nil
 }
 
@@ -81,8 +81,8 @@ func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 		tracked.unschedulable = true
 		d.unschedulable++
 	}
-	if d.workload.Refusals {
-		d.markAnswered(tracked)
+	if d.workload.CountUnschedulable {
+		d.markFinished(tracked)
 	}
 	return d.change(r.Pod.UID, func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}

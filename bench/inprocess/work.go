@@ -17,14 +17,14 @@ type Workload struct {
 		Template int
 		Node     string
 	}
-	Pods     []int
-	Warm     int
-	MaxBound int
-	Settle   float64
-	Batch    int
-	Recreate bool
-	Refusals bool
-	OnDemand bool
+	Pods               []int
+	Warm               int
+	MaxBound           int
+	Settle             float64
+	Batch              int
+	Recreate           bool
+	CountUnschedulable bool
+	OnDemand           bool
 }
 
 // Result is the measurement. parity/workload documents its fields.

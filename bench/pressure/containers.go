@@ -24,7 +24,7 @@ import (
 // containers is a node whose memory consumers are containers of a private containerd or of
 // the embedded runtime. The other pods remain plain processes.
 type containers struct {
-	processes
+	processNode
 	service runtime.Service
 	image   string
 	destroy func(context.Context) error // nil if there is nothing to remove
@@ -40,7 +40,7 @@ func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := containers{processes: base.(processes)}
+	c := containers{processNode: base.(processNode)}
 	start := c.startContainerd
 	if useEmbedded {
 		start = c.startEmbedded
@@ -103,7 +103,7 @@ func (c *containers) close() error {
 	if c.destroy != nil {
 		err = c.destroy(ctx)
 	}
-	return errors.Join(err, c.processes.close(), os.RemoveAll(c.dir))
+	return errors.Join(err, c.processNode.close(), os.RemoveAll(c.dir))
 }
 
 // container is a memory consumer in a container.
@@ -115,7 +115,7 @@ type container struct {
 	ended   chan struct{}
 }
 
-func (c *containers) hog(rate int64) (hog, error) {
+func (c *containers) startHog(rate int64) (hog, error) {
 	pod, err := c.AddExternal(fixtures.Spec{Name: "hog", Memory: "64Mi"})
 	if err != nil {
 		return nil, err
@@ -171,14 +171,14 @@ func (h container) watch(id string) {
 
 func (h container) exited() <-chan struct{} { return h.ended }
 
-// oomKilled reports whether the kernel has killed a process of the machine for lack of memory since the start
+// oomKilled reports whether the kernel's OOM killer has killed a process of the machine since the start
 // of the container. The counter of the container's cgroup is removed with the cgroup.
 func (h container) oomKilled() (bool, error) {
 	n, err := countOOMKills()
 	return n > h.before, err
 }
 
-// countOOMKills returns the number of processes that the kernel has killed for lack of memory, including those
+// countOOMKills returns the number of processes that the kernel's OOM killer has killed, including those
 // in cgroups.
 func countOOMKills() (int64, error) {
 	const name = "oom_kill"

@@ -17,8 +17,8 @@ type node interface {
 	podsPath() string
 	stats() *stats.Pods
 	capacity() (int64, error)
-	evictedNames() []string      // names of the pods evicted so far
-	hog(rate int64) (hog, error) // starts a hog; rate is in bytes/s
+	evictedNames() []string           // names of the pods evicted so far
+	startHog(rate int64) (hog, error) // rate is in bytes/s
 	close() error
 }
 
@@ -29,8 +29,8 @@ type hog interface {
 	remove() error
 }
 
-// processes is a node of plain processes.
-type processes struct{ *fixtures.Node }
+// processNode is a node of plain processes.
+type processNode struct{ *fixtures.Node }
 
 // newProcessNode creates a node with idle pods.
 func newProcessNode(memory int64, pods int) (node, error) {
@@ -38,7 +38,7 @@ func newProcessNode(memory int64, pods int) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := processes{n}
+	p := processNode{n}
 	for i := range pods - 1 {
 		if err := p.startIdlePod(i, memory); err != nil {
 			_ = n.Close()
@@ -49,7 +49,7 @@ func newProcessNode(memory int64, pods int) (node, error) {
 }
 
 // startIdlePod starts a pod that is not the hog. The pod with index 0 uses half of the node, within its request.
-func (p processes) startIdlePod(i int, memory int64) error {
+func (p processNode) startIdlePod(i int, memory int64) error {
 	s := fixtures.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
 	switch {
 	case i == 0:
@@ -64,14 +64,14 @@ func (p processes) startIdlePod(i int, memory int64) error {
 	return err
 }
 
-func (p processes) host() *cgroup.Host     { return p.Host }
-func (p processes) path() string           { return p.Path }
-func (p processes) podsPath() string       { return p.PodsPath() }
-func (p processes) stats() *stats.Pods     { return p.Stats }
-func (p processes) evictedNames() []string { return p.EvictedNames() }
-func (p processes) close() error           { return p.Close() }
+func (p processNode) host() *cgroup.Host     { return p.Host }
+func (p processNode) path() string           { return p.Path }
+func (p processNode) podsPath() string       { return p.PodsPath() }
+func (p processNode) stats() *stats.Pods     { return p.Stats }
+func (p processNode) evictedNames() []string { return p.EvictedNames() }
+func (p processNode) close() error           { return p.Close() }
 
-func (p processes) capacity() (int64, error) { return capacity(p.Host, p.Path) }
+func (p processNode) capacity() (int64, error) { return capacity(p.Host, p.Path) }
 
 // capacity returns the memory capacity of a cgroup in bytes.
 func capacity(h *cgroup.Host, path string) (int64, error) {
@@ -83,27 +83,27 @@ func capacity(h *cgroup.Host, path string) (int64, error) {
 	return g.Capacity()
 }
 
-func (p processes) hog(rate int64) (hog, error) {
+func (p processNode) startHog(rate int64) (hog, error) {
 	pod, err := p.Run(fixtures.Spec{
 		Name: "hog", Memory: "64Mi", OOMScoreAdj: 1000,
 		Args: []string{"-memory=64Gi", fmt.Sprint("-memory-rate=", rate)},
 	})
-	return process{p, pod}, err
+	return processHog{p, pod}, err
 }
 
-// process is a hog that is a plain process.
-type process struct {
-	node processes
+// processHog is a hog that is a plain process.
+type processHog struct {
+	node processNode
 	pod  *fixtures.Pod
 }
 
-func (p process) exited() <-chan struct{} { return p.pod.Exited() }
+func (p processHog) exited() <-chan struct{} { return p.pod.Exited() }
 
-func (p process) oomKilled() (bool, error) {
+func (p processHog) oomKilled() (bool, error) {
 	return oomKilled(p.node.Host, p.node.Cgroup(p.pod.Object))
 }
 
-// oomKilled reports whether the kernel has killed a process of a cgroup for lack of memory.
+// oomKilled reports whether the kernel's OOM killer has killed a process of a cgroup.
 func oomKilled(h *cgroup.Host, path string) (bool, error) {
 	g, err := h.Open(path)
 	if err != nil {
@@ -114,4 +114,4 @@ func oomKilled(h *cgroup.Host, path string) (bool, error) {
 	return kills > 0, err
 }
 
-func (p process) remove() error { return p.pod.Remove() }
+func (p processHog) remove() error { return p.pod.Remove() }

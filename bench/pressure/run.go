@@ -76,7 +76,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 		return out, err
 	}
 	defer r.close()
-	hog, err := n.hog(rate)
+	hog, err := n.startHog(rate)
 	if err != nil {
 		return out, err
 	}

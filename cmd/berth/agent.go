@@ -74,7 +74,7 @@ per node.`,
 }
 
 func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
-	flags.StringVar(&f.name, "node-name", host, "name of the node (default: the node of the credential, else the host name)")
+	flags.StringVar(&f.name, "node-name", host, "name of the node; if not set and the credential is that of a node, its name")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the nodes")
 	flags.BoolVar(&f.guard, "guard", false, "only evict, next to the kubelet that runs the node")
@@ -170,6 +170,11 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
+	config, credential, err := renewedConfig(ctx, config, f.kubeconfig, "berth-agent")
+	if err != nil {
+		return err
+	}
+	servingOptions.Renewed = credential.Client
 	nodes, err := localnodes.NewSimulated(config, list, settings, servingOptions, podCIDRTimeout(config, settings))
 	if err != nil {
 		return err

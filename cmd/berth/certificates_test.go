@@ -154,6 +154,37 @@ func TestComponentRenewsCertificate(t *testing.T) {
 	}
 }
 
+// TestSimulatedNodesRenewCertificate checks that a process of simulated nodes renews its certificate, and that the API
+// server accepts the new one as client and as server.
+func TestSimulatedNodesRenewCertificate(t *testing.T) {
+	c := newCertificateCluster(t)
+	expiring, err := pki.Open(c.dir+"/pki", func() time.Time { return time.Now().AddDate(0, -11, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "nodes.kubeconfig")
+	if err := expiring.Kubeconfig(file, "https://"+c.server.Address(), pki.SimulatedNodes()); err != nil {
+		t.Fatal(err)
+	}
+	config, r, err := componentConfig(t.Context(), file, "berth-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the certificate is renewed", func() bool {
+		pair := r.Client()
+		return pair != nil && time.Until(pair.Leaf.NotAfter) > 300*24*time.Hour
+	})
+	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("listing nodes with the new certificate: got error %v, want none", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.server.Authority().CAPEM())
+	leaf := r.Client().Leaf
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil || leaf.Subject.CommonName != pki.SimulatedNodes().Name {
+		t.Errorf("new certificate as server: got error %v and the subject %v, want that of simulated nodes", err, leaf.Subject)
+	}
+}
+
 // TestOtherCredentialsAreNotRenewed checks that the credential of another user is used as it is.
 func TestOtherCredentialsAreNotRenewed(t *testing.T) {
 	dir := t.TempDir()

@@ -21,7 +21,12 @@ func componentConfig(ctx context.Context, kubeconfig, name string) (*rest.Config
 	if err != nil {
 		return nil, nil, err
 	}
-	o := renewal.ComponentOptions{Config: config, Name: name, MayRenew: certificates.IsComponent, Dir: certificateDir(kubeconfig)}
+	return renewedConfig(ctx, config, kubeconfig, name)
+}
+
+// renewedConfig returns a client configuration whose credential is renewed as componentConfig describes.
+func renewedConfig(ctx context.Context, config *rest.Config, kubeconfig, name string) (*rest.Config, *renewal.Renewal, error) {
+	o := renewal.ComponentOptions{Config: config, Name: name, Dir: certificateDir(kubeconfig), ServingSigner: certificates.SimulatedNodesSigner, MayRenew: certificates.IsComponent}
 	r, config, err := renewal.NewComponent(ctx, o)
 	if err != nil {
 		return nil, nil, err

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/controllers/leaderelection"
-	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
 	"github.com/berthproject/berth/internal/cli"
@@ -52,7 +52,8 @@ requests and exits. --volume-directory also provisions volumes as directories on
 this machine, for classes with the provisioner ` + localprovisioner.ProvisionerName + `.`,
 		Example: `  berth credentials --for controller > controller.kubeconfig
   berth controller --kubeconfig controller.kubeconfig
-  berth controller disruption taints --upstream-off disruption,taints \
+  berth controller disruption tainteviction \
+    --upstream-off disruption,tainteviction \
     --kubeconfig kind.kubeconfig`,
 		ValidArgs: controllerNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -68,7 +69,7 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
 	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
-	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which pod ranges must not overlap")
+	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which podCIDRs must not overlap")
 	f.election.add(flags, "run only while holding the leader election Lease", "name of the Lease; processes with other controllers need another one", renewUsage)
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllermanager.ControllerAddress, "HTTPS address for /livez, /readyz, /metrics and /configz; empty for none. /metrics and /configz require permission to get the path. If the default port is taken, another one is used")
 	settings.AddFlag(flags, &f.configs)
@@ -149,7 +150,7 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, 
 	if f.metricsAddress == "" {
 		return controllermanager.NewStatusServer(nil, set), nil
 	}
-	listen := metricsserver.ListenOrAnyPort
+	listen := componentserver.ListenOrAnyPort
 	if addressGiven {
 		listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 	}

@@ -22,11 +22,8 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 	switch {
 	case err != nil:
 		return nil, err
-	case isBerth:
-		if len(names) == 0 {
-			names = controllerNames()
-		}
-		return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
+	case isBerth && len(names) == 0:
+		return controllerNames(), cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
 			"create a credential with `berth credentials --for controller`")
 	case len(names) == 0:
 		return nil, cli.WithExitCode(fmt.Errorf("the API server at %s is not Berth's (version %s) and may have its own controllers: name the controllers to run: %s",
@@ -36,7 +33,7 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 		return names, nil
 	}
 	return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
-		"deploy/controller.yaml has the required roles")
+		"deploy/controller.yaml has the required roles, and `berth credentials --for controller` a credential for Berth's API server")
 }
 
 func (f *controllerFlags) validate(names []string) error {
@@ -89,7 +86,7 @@ func controllerNames() (out []string) {
 }
 
 // deprecatedControllers maps former names of controllers to the current ones.
-var deprecatedControllers = map[string]string{"garbage": "garbagecollector"}
+var deprecatedControllers = map[string]string{"garbage": "garbagecollector", "records": "displacementrecords", "taints": "tainteviction"}
 
 // currentControllerNames replaces deprecated names.
 func currentControllerNames(names []string) []string {

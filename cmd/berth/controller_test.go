@@ -35,18 +35,18 @@ func TestUpstreamGuardListsEveryController(t *testing.T) {
 // and --journal (after @).
 func TestControllerFlagErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                    "",
-		"taints disruption":   "",
-		"taints=taints":       "",
-		"=taints":             "",
-		"taint":               `unknown controller "taint"`,
-		"taints taints":       `controller "taints" is named twice`,
-		"taints=taint":        `--upstream-off "taint": unknown controller`,
-		"taints=disruption":   `--upstream-off "disruption": this controller does not run; those that run: taints`,
-		"taints node-drainer": `unknown controller "node-drainer"`,
-		"@dir":                "",
-		"taints records@dir":  "",
-		"taints podgc@dir":    `--journal "dir": the controller records writes it and does not run; those that run: taints, podgc`,
+		"":                                      "",
+		"tainteviction disruption":              "",
+		"tainteviction=tainteviction":           "",
+		"=tainteviction":                        "",
+		"taint":                                 `unknown controller "taint"`,
+		"tainteviction tainteviction":           `controller "tainteviction" is named twice`,
+		"tainteviction=taint":                   `--upstream-off "taint": unknown controller`,
+		"tainteviction=disruption":              `--upstream-off "disruption": this controller does not run; those that run: tainteviction`,
+		"tainteviction node-drainer":            `unknown controller "node-drainer"`,
+		"@dir":                                  "",
+		"tainteviction displacementrecords@dir": "",
+		"tainteviction podgc@dir":               `--journal "dir": the controller displacementrecords writes it and does not run; those that run: tainteviction, podgc`,
 	} {
 		f := controllerFlags{election: electionFlags{enabled: true, Election: leaderelection.Default("berth-controller")}}
 		args, f.journal, _ = strings.Cut(args, "@")

@@ -40,10 +40,10 @@ cluster:
   drain    drains a node under a disruption budget, as previewed
   preempt  preempts pods of lower priority
 
-The demo adds three nodes that accept no other pods: parts of this machine that
-run processes if it runs as root, else simulated nodes. It changes nothing else
-in the cluster and removes everything at the end, also after Ctrl-C. Leftovers
-of a killed demo are removed by the next one.
+The demo adds three nodes that accept no other pods. As root it adds virtual
+nodes, which run processes; otherwise it adds simulated nodes. It changes
+nothing else in the cluster and removes everything at the end, also after
+Ctrl-C. The next demo removes the leftovers of a killed one.
 
 Exits with 0 if each act showed what it describes, else with 1.`,
 		Example: `  berth demo

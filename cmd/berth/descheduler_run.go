@@ -19,8 +19,8 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/controllers/descheduler"
-	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling"
@@ -115,14 +115,8 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	options := scheduler.FromSettings(settings)
-	o.Seed, o.Profiles = options.Seed, map[string]*framework.Profile{}
-	for _, c := range options.Profiles {
-		p, err := framework.NewProfile(c)
-		if err != nil {
-			return nil, err
-		}
-		o.Profiles[p.Name()] = p
+	if o.Seed, o.Profiles, err = schedulerProfiles(settings); err != nil {
+		return nil, err
 	}
 	e := deschedulerElection()
 	if !holdsLease {
@@ -135,6 +129,20 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 		return nil, err
 	}
 	return d.Run(ctx)
+}
+
+// schedulerProfiles returns the scheduler's seed and its profiles by name.
+func schedulerProfiles(settings settings.Settings) (seed uint64, profiles map[string]*framework.Profile, err error) {
+	options := scheduler.FromSettings(settings)
+	profiles = map[string]*framework.Profile{}
+	for _, c := range options.Profiles {
+		p, err := framework.NewProfile(c)
+		if err != nil {
+			return 0, nil, err
+		}
+		profiles[p.Name()] = p
+	}
+	return options.Seed, profiles, nil
 }
 
 // policy reads the policy and prints its warnings. The flag overrides its limit of evictions.
@@ -187,7 +195,7 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	}
 	listen := func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 	if f.port == deschedulerPort {
-		listen = metricsserver.ListenOrAnyPort
+		listen = componentserver.ListenOrAnyPort
 	}
 	bindAddress := net.JoinHostPort(f.address, strconv.Itoa(f.port))
 	listener, err := listen(bindAddress)
@@ -203,6 +211,6 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 		gatherer = prometheus.NewRegistry()
 	}
 	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
-	server := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
+	server := componentserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: componentserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
 	return server.Start(ctx, wg)
 }

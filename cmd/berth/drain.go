@@ -44,9 +44,9 @@ After Ctrl-C the nodes stay cordoned; run the same command again to continue.
 Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
 
 --what-if evicts nothing. It simulates the drain with the real scheduler on a
-copy of the cluster, and reports where each pod would go, which pods would wait
-and why, which budget delays which pod until when, and which field must change
-for a pod that can never move. It assumes that replacements become Ready.
+fork of the cluster state, and reports where each pod would go, which pods would
+wait and why, which budget delays which pod until when, and which field must
+change for a pod that can never move. It assumes that replacements become Ready.
 
 Exits with 0 if all pods move, 3 if some wait, 4 if some can never move unless
 an object changes, 1 on other errors.`,
@@ -161,7 +161,7 @@ func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []str
 // previewDrain simulates the drain of nodes of a cluster.
 func previewDrain(s drain.Scheduler, objects []runtime.Object, nodes []string, o drain.Options) (*drain.Result, error) {
 	c := drain.Cluster{Now: time.Now(), Scheduler: s}
-	c.Read(objects)
+	c.AddObjects(objects)
 	return drain.Preview(c, nodes, o)
 }
 

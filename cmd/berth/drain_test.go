@@ -78,7 +78,7 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
 		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",
 		"drain n1 --grace-period x":                    `--grace-period "x": must be a whole number`,
-		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": must be a whole number, and this one is out of range`,
+		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": must be a whole number from -9223372036854775808 to 9223372036854775807`,
 		"drain n1 --timeout 5":                         `--timeout "5": must be a duration, such as 90s or 5m`,
 	} {
 		_, code, err := runBerth(strings.Fields(args)...)

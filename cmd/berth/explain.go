@@ -44,8 +44,8 @@ func explainCommand() *cobra.Command {
 const explainPodLong = `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
 For an unschedulable pod it reports which plugin rejects which nodes and by how
 much, which events trigger another attempt, which pods it could preempt, and the
-smallest changes that make it schedulable. Each change was verified on a copy of
-the cluster. A bound pod is evaluated as if it were not bound.
+smallest changes that make it schedulable. Berth tries each change on a fork of
+the cluster state. A bound pod is evaluated as if it were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past
 decisions and displacements, also of deleted pods, from the journal (--journal).

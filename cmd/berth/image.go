@@ -114,7 +114,7 @@ compressed or not. Use - for standard input.`,
 			if args[0] != "-" {
 				file, err := os.Open(args[0])
 				if err != nil {
-					return err
+					return fmt.Errorf("loading images: %w", err)
 				}
 				defer file.Close()
 				input = file

@@ -43,7 +43,7 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 // next to the kubeconfig that the command uses; empty if there is none.
 func journalDir(path, kubeconfig string) (string, error) {
 	if path != "" && !isDir(path) {
-		return "", fmt.Errorf("--journal %s: not a directory: must be the --journal directory of berth up, controller or scheduler", path)
+		return "", fmt.Errorf("--journal %s: must be an existing journal directory of berth up, berth controller or berth scheduler", path)
 	}
 	if path != "" {
 		return path, nil

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
 	componentcli "k8s.io/component-base/cli"
 	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/plugin"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/berthproject/berth/internal/cli"
@@ -21,8 +23,8 @@ func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",
 		Short: "Run kubectl",
-		Long: `Runs the unmodified kubectl. Without --kubeconfig and KUBECONFIG it uses the
-cluster of berth up.`,
+		Long: `Runs the unmodified kubectl, with its plugins in PATH. Without --kubeconfig and
+KUBECONFIG it uses the cluster of berth up.`,
 		Example: `  berth kubectl get pods -o wide
   berth kubectl apply -f examples/pods.yaml
   berth kubectl --kubeconfig ~/.kube/config get nodes`,
@@ -38,10 +40,11 @@ func runKubectl(args []string) error {
 	if err != nil {
 		return err
 	}
-	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
-		Arguments:   append([]string{"kubectl"}, args...),
-		ConfigFlags: flags,
-		IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+	root := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
+		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
+		Arguments:     append([]string{"kubectl"}, args...),
+		ConfigFlags:   flags,
+		IOStreams:     genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 	})
 	overrideVersionCommand(root, flags, os.Stdout)
 	root.SetArgs(args)
@@ -64,7 +67,7 @@ func kubectlConfigFlags(args []string) (*genericclioptions.ConfigFlags, error) {
 		return nil, err
 	}
 	flags.KubeConfig = &file
-	return flags, nil
+	return flags, os.Setenv(clientcmd.RecommendedConfigPathEnvVar, file) // for plugins
 }
 
 func hasKubeconfigFlag(args []string) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// nodeIPAMFlags holds kube-controller-manager's flags of the pod ranges of nodes.
+// nodeIPAMFlags holds kube-controller-manager's flags for the podCIDRs of nodes.
 type nodeIPAMFlags struct {
 	config.NodeIPAM
 	flags *pflag.FlagSet
@@ -24,8 +24,8 @@ func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, servicesUsage string) {
 	f.flags = flags
 	defaults := config.Default().NodeIPAM
 	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as do the next flags)")
-	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR of the pod ranges of nodes")
-	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's pod range")
+	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR from which the podCIDRs of nodes are allocated")
+	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's podCIDR")
 	if servicesUsage != "" {
 		flags.StringVar(&f.ServiceClusterIPRange, "service-cluster-ip-range", defaults.ServiceClusterIPRange, servicesUsage)
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // pendingDump is a cluster with a pending pod and an unreachable node.
@@ -24,6 +27,9 @@ func TestOutputFormats(t *testing.T) {
 	for args, want := range map[string]string{
 		"queue -f FILE -o name":                           "pod/big\n",
 		"queue -f FILE -o wide":                           "gpu-scheduler",
+		"queue -f FILE -n shop -o name":                   "pod/big\n",
+		"queue -f FILE -n default -o json":                `"pods": []`,
+		"queue -n shop --scheduler https://127.0.0.1:1":   `--namespace shop: not supported with --scheduler`,
 		"zones -f FILE -o name":                           "node/n3\n",
 		"zones -f FILE -o wide":                           "2026-01-02T03:04:05Z",
 		"drain n1 --what-if --force -f FILE -o name":      "pod/lone\npod/web-1\n",
@@ -70,4 +76,24 @@ func TestYAMLOutput(t *testing.T) {
 			t.Errorf("%s -o yaml: got %v, want %q in\n%s", args, err, want, out)
 		}
 	}
+}
+
+// TestOutputFormatsAreDocumented checks that the list of formats has each command with -o.
+func TestOutputFormatsAreDocumented(t *testing.T) {
+	data, err := os.ReadFile("../../docs/reference/output-formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		name := strings.TrimPrefix(cmd.CommandPath(), "berth ")
+		group, _, _ := strings.Cut(name, " ") // `image` stands for its subcommands
+		if cmd.Flags().Lookup("output") != nil && !strings.Contains(string(data), "`"+name+"`") && !strings.Contains(string(data), "`"+group+"`") {
+			t.Errorf("docs/reference/output-formats.md does not have %q", name)
+		}
+		for _, c := range cmd.Commands() {
+			check(c)
+		}
+	}
+	check(rootCommand())
 }

@@ -22,7 +22,7 @@ const maxQueued = 50
 
 func queueCommand() *cobra.Command {
 	var dumps []string
-	var kubeconfig string
+	var kubeconfig, namespace string
 	var output cli.Output
 	var all bool
 	var debug debugEndpoint
@@ -30,22 +30,27 @@ func queueCommand() *cobra.Command {
 		Use:   "queue",
 		Short: "List pending pods and what they wait for",
 		Long: `Lists the pods without a node in scheduling order, with what each waits for,
-from the API of any cluster or from dumps (-f). With --scheduler it queries
-Berth's scheduler, which also has the queue, attempts, backoff and the plugins
-that rejected a pod. The scheduler must serve metrics (--metrics-bind-address),
-and the bearer token must have permission to get /debug/queue.
+from the API of any cluster or from dumps (-f), of all namespaces or of one
+(-n). With --scheduler it queries Berth's scheduler, which also has the queue,
+attempts, backoff and the plugins that rejected a pod. The scheduler must serve
+metrics (--metrics-bind-address), and the bearer token must have permission to
+get /debug/queue.
 
 Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth queue
+  berth queue -n shop
   berth queue -o json
   berth queue -f dump.yaml
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if debug.url != "" {
+				if namespace != "" {
+					return fmt.Errorf("--namespace %s: not supported with --scheduler, which returns the queue of all namespaces", namespace)
+				}
 				return debug.printQueue(cmd.Context(), cmd.OutOrStdout(), &output)
 			}
-			pods, err := pendingPods(cmd.Context(), kubeconfig, dumps)
+			pods, err := pendingPods(cmd.Context(), kubeconfig, namespace, dumps)
 			if err != nil {
 				return err
 			}
@@ -60,6 +65,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	f.StringVarP(&namespace, "namespace", "n", "", "namespace of the pods (default: all)")
 	cli.AddOutputFlag(cmd, f, &output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	f.BoolVar(&all, "all", false, fmt.Sprintf("list all pods, not only the first %d", maxQueued))
 	debug.addFlags(f)
@@ -78,15 +84,15 @@ func printQueue(w io.Writer, output *cli.Output, list []explain.PendingPod, o ex
 	return output.Print(w, out)
 }
 
-// pendingPods returns the unfinished pods without a node.
-func pendingPods(ctx context.Context, kubeconfig string, dumps []string) (out []*corev1.Pod, err error) {
+// pendingPods returns the unfinished pods without a node in a namespace, or in all.
+func pendingPods(ctx context.Context, kubeconfig, namespace string, dumps []string) (out []*corev1.Pod, err error) {
 	if len(dumps) > 0 {
 		objects, err := informers.ReadDump(dumps)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range objects {
-			if p, ok := o.(*corev1.Pod); ok && isPending(p) {
+			if p, ok := o.(*corev1.Pod); ok && isPending(p) && (namespace == "" || p.Namespace == namespace) {
 				out = append(out, p)
 			}
 		}
@@ -96,7 +102,7 @@ func pendingPods(ctx context.Context, kubeconfig string, dumps []string) (out []
 	if err != nil {
 		return nil, err
 	}
-	return listPendingPods(ctx, config, "")
+	return listPendingPods(ctx, config, namespace)
 }
 
 // listPendingPods returns the unfinished pods without a node in a namespace, or in all.

@@ -15,7 +15,7 @@ const inputsFlag = "journal-inputs-mib"
 type inputsMiB int64
 
 func (n *inputsMiB) addFlag(f *pflag.FlagSet) {
-	f.Int64Var((*int64)(n), inputsFlag, recording.DefaultMaxBytes>>20, "maximum size in `MiB` of the scheduler's inputs in the journal, for `berth replay` and the time slider of the page; 0: do not record them")
+	f.Int64Var((*int64)(n), inputsFlag, recording.DefaultMaxBytes>>20, "maximum size in `MiB` of the scheduler's inputs in the journal, for `berth replay` and the time slider of the web page (`berth ui`); 0: do not record them")
 }
 
 func (n inputsMiB) validate() error {

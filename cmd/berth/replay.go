@@ -38,7 +38,7 @@ be replayed, and neither can the steps after a gap.
 
 Exits with 1 if a decision differs, or if no run can be replayed.`,
 		Example: `  berth replay
-  berth replay --journal ~/.berth/journal --last
+  berth replay --journal ~/.local/state/berth/journal --last
   berth replay -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },

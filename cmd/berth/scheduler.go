@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,8 @@ type schedulerFlags struct {
 	configs                    []string
 	seed                       uint64
 	election                   electionFlags
+	page                       pageListener
+	settings                   settings.Settings // set by options
 }
 
 func schedulerCommand() *cobra.Command {
@@ -32,8 +35,8 @@ func schedulerCommand() *cobra.Command {
 		Short: "Run a scheduler against Berth's API server or a Kubernetes cluster",
 		Long: `Runs the scheduler against Berth's API server or a Kubernetes cluster. Replicas
 elect a leader. By default they use kube-scheduler's Lease, so that only one of
-the two schedules. The default of clientConnection.qps does not limit requests:
-only the number of workers and the API server do.`,
+the two schedules. Unless clientConnection.qps is set, the client does not
+limit its request rate.`,
 		Example: `  berth scheduler --kubeconfig scheduler.kubeconfig
   berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml \
     --metrics-bind-address 127.0.0.1:10251`,
@@ -60,7 +63,14 @@ only the number of workers and the API server do.`,
 				return err
 			}
 			defer func() { _ = o.Inputs.Close() }()
-			return scheduler.Run(cmd.Context(), o)
+			ctx, stop := context.WithCancel(cmd.Context())
+			stopped, err := f.startPage(cmd.OutOrStdout(), o.Config, ctx.Done())
+			if err != nil {
+				stop()
+				return err
+			}
+			defer func() { stop(); <-stopped }()
+			return scheduler.Run(ctx, o)
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -76,11 +86,12 @@ func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only")
 	f.inputsMiB.addFlag(flags)
+	f.page.addFlag(flags, "")
 }
 
 // options returns the scheduler's options. Flags override the configuration files.
 func (f *schedulerFlags) options(ctx context.Context, flags *pflag.FlagSet) (scheduler.Options, error) {
-	if err := f.inputsMiB.validate(); err != nil {
+	if err := errors.Join(f.inputsMiB.validate(), f.page.validate()); err != nil {
 		return scheduler.Options{}, err
 	}
 	s, err := settings.Load(f.configs)
@@ -99,7 +110,7 @@ func (f *schedulerFlags) options(ctx context.Context, flags *pflag.FlagSet) (sch
 		s.Scheduler.LeaderElection = config.LeaderElection{Enabled: true, Namespace: e.Namespace, Name: e.Name,
 			LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod}
 	}
-	o.EffectiveConfig = s.Effective()
+	o.EffectiveConfig, f.settings = s.Effective(), s
 	kubeconfig := f.kubeconfig
 	if kubeconfig == "" {
 		kubeconfig = s.Scheduler.Client.Kubeconfig

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
-	"github.com/berthproject/berth/controllers/metricsserver"
-	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
+	"github.com/berthproject/berth/controllers/componentserver"
+	"github.com/berthproject/berth/controllers/componentserver/reviewtest"
 	"github.com/berthproject/berth/internal/localcluster"
 )
 
@@ -31,8 +31,8 @@ func TestMetricsServerTrust(t *testing.T) {
 	}
 	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication"},
 		Data: map[string]string{"client-ca-file": string(authority.CAPEM())}})
-	s := &metricsserver.Server{Client: reviewtest.Reviews{Allow: func(_, path string) bool { return path == "/metrics" }}.Client(client),
-		Protected: metricsserver.NewMux(prometheus.NewRegistry(), nil)}
+	s := &componentserver.Server{Client: reviewtest.Reviews{Allow: func(_, path string) bool { return path == "/metrics" }}.Client(client),
+		Protected: componentserver.NewMux(prometheus.NewRegistry(), nil)}
 	if s.Certificate, err = localcluster.ServingCertificate(authority, "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestMetricsServerTrust(t *testing.T) {
 }
 
 // startMetricsServer starts a server until the test ends, and returns its URL.
-func startMetricsServer(t *testing.T, s *metricsserver.Server) string {
+func startMetricsServer(t *testing.T, s *componentserver.Server) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

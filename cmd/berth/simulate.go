@@ -27,16 +27,16 @@ import (
 )
 
 type simulateFlags struct {
-	files, configs            []string
-	scenario, journal, replay string
-	recording                 string
-	timeline                  string
-	output                    cli.Output
-	until                     time.Duration
-	seed                      uint64
-	lag, latency              time.Duration
-	check                     bool
-	openb                     openbFlags
+	files, configs             []string
+	scenario, inputLog, replay string
+	recording                  string
+	timeline                   string
+	output                     cli.Output
+	until                      time.Duration
+	seed                       uint64
+	lag, latency               time.Duration
+	check                      bool
+	openb                      openbFlags
 }
 
 func simulateCommand() *cobra.Command {
@@ -57,7 +57,7 @@ violated.`,
     --openb-pods openb_pod_list_default.csv
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill \
     --openb-priorities -o json
-  berth simulate -f dump.yaml --journal run.jsonl
+  berth simulate -f dump.yaml --input-log run.jsonl
   berth simulate --replay run.jsonl
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --recording day
   berth ui --journal day`,
@@ -72,8 +72,10 @@ violated.`,
 	flags.DurationVar(&f.lag, "lag", defaultLag, "delay of watch events")
 	flags.DurationVar(&f.latency, "latency", defaultLatency, "one-way latency between client and API server")
 	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
-	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
-	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
+	flags.StringVar(&f.inputLog, "input-log", "", "`file` for the scheduler's inputs and effects, as JSON lines, for --replay")
+	flags.StringVar(&f.inputLog, "journal", "", "former name of --input-log")
+	_ = flags.MarkDeprecated("journal", "use --input-log") // fails only for unknown flags
+	flags.StringVar(&f.replay, "replay", "", "`file` of --input-log to replay; compares every effect")
 	flags.StringVar(&f.recording, "recording", "", "`directory` for a recording of the scheduler, for berth replay --journal and the time slider of berth ui --journal. Without timestamps in -f, the simulation ends at the present")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
 	cli.AddOutputFlag(cmd, flags, &f.output)
@@ -113,8 +115,8 @@ func (f *simulateFlags) validate(untilSet bool) error {
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
-	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.recording != "" || f.openb.isSet()):
-		return errors.New("--replay: reads its inputs from the journal: remove -f, --journal, --recording and --openb-*")
+	case f.replay != "" && (len(f.files) > 0 || f.inputLog != "" || f.recording != "" || f.openb.isSet()):
+		return errors.New("--replay: reads its inputs from the input log: remove -f, --input-log, --recording and --openb-*")
 	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
 		return errors.New("nothing to simulate: set -f, --scenario, --openb-nodes or --replay")
 	}
@@ -210,7 +212,7 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	}
 	data, err := os.ReadFile(f.scenario)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--scenario: %w", err)
 	}
 	return script.Parse(f.scenario, string(data))
 }
@@ -248,7 +250,7 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings
 	return nil
 }
 
-// recordSteps makes the simulation write its journal and its recording, and returns a function that closes them.
+// recordSteps makes the simulation write its input log and its recording, and returns a function that closes them.
 func (f *simulateFlags) recordSteps(s *trace.Simulation, settings settings.Settings) (closeAll func() error, err error) {
 	if f.recording != "" && s.Options.Start.IsZero() { // the time slider ends at the present
 		s.Options.Start = time.Now().UTC().Truncate(time.Second).Add(-s.Until)
@@ -263,15 +265,15 @@ func (f *simulateFlags) recordSteps(s *trace.Simulation, settings settings.Setti
 		}
 		return err
 	}
-	if f.recording != "" { // before the journal is truncated: the directory may be rejected
+	if f.recording != "" { // before the input log is truncated: the directory may be rejected
 		r, err := newSimulationRecording(f.recording, settings, &o)
 		if err != nil {
 			return nil, err
 		}
 		records, closers = append(records, r.record), append(closers, r.close)
 	}
-	if f.journal != "" {
-		file, err := os.Create(f.journal)
+	if f.inputLog != "" {
+		file, err := os.Create(f.inputLog)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())
 		}
@@ -318,7 +320,7 @@ func (f *simulateFlags) replayJournal(w io.Writer, o cluster.Options) error {
 	scenario.Configure(&o) // option lines of the scenario apply, too
 	file, err := os.Open(f.replay)
 	if err != nil {
-		return err
+		return fmt.Errorf("--replay: %w", err)
 	}
 	defer file.Close()
 	r, err := replay.Run(f.replay, file, o)

@@ -86,10 +86,21 @@ func TestSimulateTrace(t *testing.T) {
 	}
 }
 
+// TestDeprecatedJournalFlag checks that --journal is accepted as the former name of --input-log.
+func TestDeprecatedJournalFlag(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "j.jsonl")
+	if _, err := runSimulate(t, "-f", writeFile(t, "dump.yaml", clusterYAML), "--journal", file, "--until", "1m"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
+		t.Errorf("input log: got %d bytes, %v; want inputs", len(text), err)
+	}
+}
+
 func TestSimulateDumpAndReplay(t *testing.T) {
 	dump, scenario := writeFile(t, "dump.yaml", clusterYAML), writeFile(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
 	journal := filepath.Join(t.TempDir(), "j.jsonl")
-	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
+	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--input-log", journal, "-o", "json", "--seed", "7")
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
 		t.Fatalf("got error %v, want 1 pod placed in:\n%s", err, out)
 	}

@@ -21,6 +21,7 @@ type uiOptions struct {
 	kubeconfig, journal, policyFile string
 	configs                         []string
 	port                            uint16
+	browser                         bool
 }
 
 func uiCommand() *cobra.Command {
@@ -29,28 +30,31 @@ func uiCommand() *cobra.Command {
 		Use:   "ui",
 		Short: "Serve the web page of a cluster on this machine",
 		Long: `Serves the web page on a loopback address and prints a link, which signs in
-once. The page uses the kubeconfig's credentials and shows what its user may
-read: the fleet, pods, the queue, displacements, disruption budgets, zones, the
-pressure of nodes, and previews of drains and of the descheduler. It changes
-nothing.
+once. In a terminal of a desktop session, it also opens the link in a browser.
+The page uses the kubeconfig's credentials and shows what its user may read: the
+fleet, pods, the queue, displacements, disruption budgets, zones, the pressure
+of nodes, and previews of drains and of the descheduler. It changes nothing.
 
 The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
 to stop; this ends the session.`,
 		Example: `  berth ui
   berth ui --kubeconfig ~/.kube/config --port 8081`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	f.StringVar(&o.journal, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
 	f.StringVar(&o.policyFile, "policy-config-file", "", "DeschedulerPolicy `file` for previews of the descheduler (default: that of berth descheduler)")
 	f.Uint16Var(&o.port, "port", 0, "port on the loopback address; 0 for a free one")
+	f.BoolVar(&o.browser, "browser", true, "open the link in a browser if the output is a terminal of a desktop session")
 	settings.AddFlag(f, &o.configs)
 	return cmd
 }
 
-func (o *uiOptions) run(ctx context.Context, out io.Writer) error {
+func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
 	settings, err := settings.Load(o.configs)
 	if err != nil {
 		return err
@@ -76,7 +80,15 @@ func (o *uiOptions) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: must be free: %w", o.port, err)
 	}
-	fmt.Fprintf(out, "Open this link, which signs in once:\n\n  http://%s%s\n\nPress Ctrl-C to stop.\n", listener.Addr(), page.Link())
+	link := fmt.Sprintf("http://%s%s", listener.Addr(), page.Link())
+	fmt.Fprintf(out, "Open this link, which signs in once:\n\n  %s\n\nPress Ctrl-C to stop.\n", link)
+	if o.browser && canOpenBrowser(out) {
+		remove, err := openBrowser(browserCommand(), link)
+		defer remove()
+		if err != nil {
+			fmt.Fprintln(errOut, err)
+		}
+	}
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -36,7 +37,8 @@ func (a uiAnswers) history() *ui.History {
 	if a.journal == "" {
 		return nil
 	}
-	return &ui.History{Range: a.recordedRange, Fleet: a.fleetAt, Queue: a.queueAt, Pod: a.explainPodAt}
+	return &ui.History{Range: a.recordedRange, Fleet: a.fleetAt, Queue: a.queueAt, Pod: a.explainPodAt, Budgets: a.budgetsAt, Drain: a.drainAt, Zones: a.zonesAt,
+		Descheduler: a.deschedulerAt, NodePressure: a.nodePressureAt}
 }
 
 // decisionResources are the resources that a decision depends on, by group: those that informers.List requests, even
@@ -52,22 +54,46 @@ var decisionResources = map[string][]string{
 
 // requireList returns a Forbidden error unless the user may list a resource in a namespace, or in all if it is empty.
 func requireList(ctx context.Context, config *rest.Config, resource schema.GroupResource, namespace string) error {
+	return requireAccess(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Group: resource.Group, Resource: resource.Resource, Namespace: namespace})
+}
+
+// requireAccess returns a Forbidden error unless the user has access.
+func requireAccess(ctx context.Context, config *rest.Config, access authorizationv1.ResourceAttributes) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: "list", Group: resource.Group, Resource: resource.Resource, Namespace: namespace}}}, metav1.CreateOptions{})
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &access}}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	if !review.Status.Allowed {
-		scope := "in all namespaces"
-		if namespace != "" {
-			scope = "in namespace " + namespace
+	if review.Status.Allowed {
+		return nil
+	}
+	scope := "in all namespaces"
+	switch {
+	case access.Name != "":
+		scope = access.Name
+	case access.Namespace != "":
+		scope = "in namespace " + access.Namespace
+	}
+	resource := schema.GroupResource{Group: access.Group, Resource: access.Resource}
+	name := resource.String()
+	if access.Subresource != "" {
+		name += "/" + access.Subresource
+	}
+	return apierrors.NewForbidden(resource, access.Name, fmt.Errorf("an earlier time shows what you may read now, and you may not %s %s %s", access.Verb, name, scope))
+}
+
+// requireDecisionResources returns a Forbidden error unless the user may list all that a decision depends on.
+func requireDecisionResources(ctx context.Context, config *rest.Config) error {
+	for group, resources := range decisionResources {
+		for _, r := range resources {
+			if err := requireList(ctx, config, schema.GroupResource{Group: group, Resource: r}, ""); err != nil {
+				return err
+			}
 		}
-		return apierrors.NewForbidden(resource, "", fmt.Errorf("an earlier time shows what you may list now, and you may not list %s %s", resource, scope))
 	}
 	return nil
 }
@@ -134,7 +160,7 @@ func (a uiAnswers) fleetAt(ctx context.Context, config *rest.Config, namespace s
 	}
 	if podsErr == nil {
 		for _, p := range podsIn(state, namespace) {
-			out.AddPod(newFleetPod(p))
+			out.AddPod(newFleetPod(p, state.Details(p.UID)))
 		}
 	}
 	return json.Marshal(out)
@@ -166,11 +192,17 @@ func newFleetNode(n *model.Node) fleet.Node {
 	return out
 }
 
-func newFleetPod(p *model.Pod) *fleet.Pod {
+// newFleetPod describes a pod. Without details, the QoS classes Burstable and Guaranteed are not distinguished.
+func newFleetPod(p *model.Pod, details *descheduling.PodDetails) *fleet.Pod {
 	out := &fleet.Pod{Namespace: p.Namespace, Name: p.Name, Node: p.NodeName, Priority: p.Spec.Priority, Owner: fleet.Owner(p.Owner.Kind, p.Owner.Name),
-		QoS: "not BestEffort", Requests: amounts(&p.Spec.Requests)} // the scheduler does not distinguish Burstable and Guaranteed
-	if p.Spec.BestEffort {
-		out.QoS = "BestEffort"
+		QoS: "not BestEffort", Requests: amounts(&p.Spec.Requests)}
+	switch {
+	case p.Spec.BestEffort:
+		out.QoS = string(corev1.PodQOSBestEffort)
+	case details != nil && details.Guaranteed:
+		out.QoS = string(corev1.PodQOSGuaranteed)
+	case details != nil:
+		out.QoS = string(corev1.PodQOSBurstable)
 	}
 	out.Requests["pods"] = 1
 	return out
@@ -229,12 +261,8 @@ func pendingPodAt(p *model.Pod, d recording.Decision) explain.PendingPod {
 
 // explainPodAt returns what `berth explain pod -o json` would have returned at a time.
 func (a uiAnswers) explainPodAt(ctx context.Context, config *rest.Config, namespace, name string, at time.Time) ([]byte, error) {
-	for group, resources := range decisionResources {
-		for _, r := range resources {
-			if err := requireList(ctx, config, schema.GroupResource{Group: group, Resource: r}, ""); err != nil {
-				return nil, err
-			}
-		}
+	if err := requireDecisionResources(ctx, config); err != nil {
+		return nil, err
 	}
 	x, err := explainRecordedPod(a.settings, a.journal, namespace, name, at)
 	if err != nil {

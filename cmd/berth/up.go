@@ -31,7 +31,7 @@ type upOptions struct {
 	services    upServices
 	descheduler upDescheduler
 	nodeIPAM    nodeIPAMFlags
-	page        upPage
+	page        pageListener
 	ephemeral   bool
 	seed        uint64
 	configs     []string
@@ -49,7 +49,7 @@ simulated nodes in one process. The data is kept: the next start continues with
 it. Press Ctrl-C to stop.
 
 With --virtual-nodes or --real-node pods run in containers: in containerd if it
-is installed, else in the embedded runtime, which needs no installed software
+is available, else in the embedded runtime, which needs no installed software
 (--runtime). If neither works, the command fails; with --allow-simulated it
 prints a warning and uses simulated nodes. Next to real or virtual nodes,
 simulated nodes are added only with --nodes, and with the taint
@@ -77,7 +77,7 @@ the command ends; leftovers of a killed process are removed at the next start.`,
 	o.local.addFlags(f)
 	o.services.addFlags(f)
 	o.descheduler.addFlags(f)
-	o.page.addFlags(f)
+	o.page.addFlag(f, pageAddress)
 	o.nodeIPAM.addFlags(f, "")
 	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
@@ -190,8 +190,13 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err != nil {
 			return err
 		}
-		if output.page, err = o.page.start(p, server, settings, journalPath, &o.descheduler); err != nil {
+		if output.page, err = o.startPage(p, server, settings, journalPath); err != nil {
 			return err
+		}
+		if settings.Inputs != nil {
+			p.Start("recording of node pressure", func(ctx context.Context) error {
+				return recordPressure(ctx, server.LoopbackConfig(), settings.Inputs, log.slog)
+			})
 		}
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))
 		return nil

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/apiserver"
-	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/internal/controllermanager"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -27,10 +27,10 @@ type upOutput struct {
 // listen opens the ports of kube-scheduler and kube-controller-manager or, if they are
 // taken, other ports.
 func (l *upOutput) listen() (err error) {
-	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(controllermanager.SchedulerAddress); err != nil {
+	if l.schedulerListener, err = componentserver.ListenOrAnyPort(controllermanager.SchedulerAddress); err != nil {
 		return err
 	}
-	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllermanager.ControllerAddress)
+	l.controllersListener, err = componentserver.ListenOrAnyPort(controllermanager.ControllerAddress)
 	return err
 }
 

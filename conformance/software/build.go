@@ -48,7 +48,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 }
 
 // copySource downloads the module of a release, checks its sum, and copies it to the command's directory, so that the
-// module's own go.mod and replacements apply to builds. It returns the path of the copy.
+// module's own go.mod and replacements apply to builds. It adds our programs, if any, and returns the path of the copy.
 func copySource(ctx context.Context, dir string, s software) (string, error) {
 	module := s.module + "@" + s.version
 	target := filepath.Join(dir, "source", s.name+"-"+s.version)
@@ -72,10 +72,18 @@ func copySource(ctx context.Context, dir string, s software) (string, error) {
 	if out, err := exec.CommandContext(ctx, "sh", "-c", `cp -r "$0" "$1" && chmod -R u+w "$1"`, downloaded.Dir, target).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("copying %s: %w\n%s", module, err, out)
 	}
-	return target, nil
+	if s.commands == "" {
+		return target, nil
+	}
+	root, err := testcluster.ModuleDir(ctx, "", "github.com/berthproject/berth")
+	if err != nil {
+		return "", err
+	}
+	return target, os.CopyFS(filepath.Join(target, s.commands), os.DirFS(filepath.Join(root, "conformance", "software", "testdata", s.commands)))
 }
 
-// buildPrograms builds the programs of a release that an earlier run has not built, and returns their paths by name.
+// buildPrograms builds the programs of a release that an earlier run has not built, and returns their paths by name. It
+// always builds programs of ours, because they change without the version.
 func buildPrograms(ctx context.Context, o options, s software, source string) (map[string]string, error) {
 	paths := map[string]string{}
 	for _, p := range s.programs {
@@ -84,7 +92,7 @@ func buildPrograms(ctx context.Context, o options, s software, source string) (m
 		if err != nil {
 			return nil, err
 		}
-		if path == "" {
+		if path == "" && s.commands == "" {
 			if path, err = testcluster.BuiltProgram(filepath.Join(o.dir, "bin"), name); err != nil {
 				return nil, err
 			}

@@ -12,13 +12,21 @@ const generatedLine = "<!-- Generated: go test ./conformance/software -run TestS
 // documentHead is the beginning of docs/reference/software.md.
 const documentHead = "# Software on Berth\n\n" +
 	"`make software` installs software of other projects on `berth up` with two virtual nodes and checks that it does its main job. The\n" +
-	"programs are built from the projects' Go modules without changes, and installed from the manifests in these modules. Each\n" +
-	"runs on a separate cluster. The command needs root and busybox, but no registry: it packs the images itself.\n\n" +
+	"programs are built from the projects' Go modules without changes, unless the remarks say otherwise, and installed from the\n" +
+	"manifests in these modules. Each runs on a separate cluster. The command needs root and busybox, but no registry: it packs the\n" +
+	"images itself.\n\n" +
 	"| variable | meaning |\n" +
 	"| --- | --- |\n" +
 	"| `FOCUS` | regular expression on the names of software, and of suites (`Karpenter:pkg/apis/v1`) |\n" +
 	"| `ARGS` | more flags: `-keep`, `-update`, `-berth`, `-programs`, `-dir` |\n\n" +
 	"A run of all software and suites writes this page; a run of some does so with `ARGS=-update`.\n"
+
+// standInText is the section about software that a test stands in for.
+const standInText = "\n## kube-state-metrics\n\n" +
+	"kube-state-metrics is not installed: its Go module could not be downloaded. The test `TestKubeStateMetrics` in `e2e/` stands in for\n" +
+	"it. A service account that may only list and watch, as the program's ClusterRole grants, runs reflectors of client-go on all 28\n" +
+	"resources that the program watches by default, and on endpoints. Each reflector receives the objects that exist, and an object that\n" +
+	"is created, updated and deleted, from one watch and without a failed request. The test does not check the program's metrics.\n"
 
 // documentText returns docs/reference/software.md without its first line.
 func documentText(results map[string]result) string {
@@ -34,10 +42,11 @@ func documentText(results map[string]result) string {
 		case r.failed():
 			works = "no"
 		}
-		remarks := strings.TrimSpace(s.reason + " " + escape(r.reason))
+		remarks := strings.TrimSpace(s.remark + " " + escape(r.reason))
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", s.name, cmp.Or(r.version, s.version), s.job, works, checks, r.date, remarks)
 	}
 	b.WriteString(suitesText(results))
+	b.WriteString(standInText)
 	for _, s := range allSoftware {
 		fmt.Fprintf(&b, "\n## %s\n\nModule `%s`. Checks, in this order:\n\n", s.name, s.module)
 		for _, c := range s.checks {

@@ -118,7 +118,7 @@ func runStep(ctx context.Context, c *testcluster.Cluster, helm, source string, s
 	args := []string{c.Kubectl}
 	switch s.program {
 	case "helm":
-		args = append(c.Enter(), helm)
+		args = append(c.EnterCommand(), helm)
 	case "sh":
 		args = []string{"sh"}
 	}
@@ -130,7 +130,7 @@ func runStep(ctx context.Context, c *testcluster.Cluster, helm, source string, s
 	return string(output), err
 }
 
-// logFailure prints what helps to find why a step failed.
+// logFailure prints data for finding the cause of a failed step.
 func logFailure(ctx context.Context, c *testcluster.Cluster) {
 	for _, args := range []string{"get pods -A -o wide", "get events -A --field-selector type=Warning"} {
 		output, _ := runStep(ctx, c, "", "", kubectl("", args))

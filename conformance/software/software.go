@@ -9,7 +9,10 @@ type software struct {
 	module  string
 	version string
 	sum     string // of the module, as in go.sum
-	reason  string // why this is not the version that users install, or "" if it is
+	remark  string // why this is not the version that users install, or what the counts mean, or ""
+	// commands is a directory in testdata with programs of ours. They are built in the subdirectory of that name of the
+	// module's copied sources, because the module has no commands.
+	commands string
 	// programs of the module, with the images that contain them.
 	programs []program
 	// test images that the checks use; each has busybox.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -32,6 +33,14 @@ func TestSoftwareIsComplete(t *testing.T) {
 		names[s.name] = true
 		if !strings.HasPrefix(s.version, "v") || !strings.HasPrefix(s.sum, "h1:") {
 			t.Errorf("%s: version %q and sum %q must begin with v and h1:", s.name, s.version, s.sum)
+		}
+		for _, p := range s.programs {
+			if s.commands == "" {
+				continue
+			}
+			if files, err := filepath.Glob(filepath.Join("testdata", p.pkg, "*.go")); err != nil || len(files) == 0 || !strings.HasPrefix(p.pkg, "./"+s.commands+"/") {
+				t.Errorf("%s: the package %s of %s must have Go files in testdata/%s (error %v)", s.name, p.pkg, p.name, s.commands, err)
+			}
 		}
 		for _, st := range slices.Concat(s.setup, s.checks) {
 			if _, err := regexp.Compile(st.want); err != nil || st.does == "" || len(st.args) == 0 {

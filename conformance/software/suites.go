@@ -50,7 +50,7 @@ func runSuite(ctx context.Context, o options, s software, pkg string) (r result,
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	ctx, cancel := context.WithTimeout(ctx, suiteTimeout)
 	defer cancel()
-	args := append(server.Enter(), program, "-ginkgo.no-color", "-ginkgo.silence-skips")
+	args := append(server.EnterCommand(), program, "-ginkgo.no-color", "-ginkgo.silence-skips")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = filepath.Join(source, pkg)
 	cmd.Env = append(os.Environ(), "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+server.Kubeconfig)

@@ -55,6 +55,7 @@ func documentText(allResults []runtimeResults) string {
 		text func(runtimeResults) string
 	}{
 		{"date of the run", runtimeResults.dates},
+		{"all specs in one run", func(r runtimeResults) string { return r.record.describe() }},
 		{"passed only alone", func(r runtimeResults) string { return strconv.Itoa(r.countAlone()) }},
 	} {
 		fmt.Fprintf(&b, "| %s |", row.name)

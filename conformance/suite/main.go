@@ -63,6 +63,10 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	commit, err := commitOf(tools.berth)
+	if err != nil {
+		return err
+	}
 	specs, err := specNames(tools.source)
 	if err != nil {
 		return err
@@ -85,13 +89,21 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
-	save := func(map[string]outcome) error { return nil }
+	save := func(map[string]outcome, *runRecord) error { return nil }
 	if o.update || o.focus+o.skip+o.batch == "" {
-		save = func(outcomes map[string]outcome) error { return store(o.runtime, specs, outcomes) }
+		save = func(outcomes map[string]outcome, record *runRecord) error {
+			return store(o.runtime, specs, outcomes, record)
+		}
 	}
-	outcomes, err := runBatches(ctx, suiteRun{c, tools}, batches, o.parallel, save)
+	runStart := time.Now()
+	outcomes, err := runBatches(ctx, suiteRun{c, tools}, batches, o.parallel, func(outcomes map[string]outcome) error { return save(outcomes, nil) })
 	if err != nil {
 		return err
+	}
+	if record := newRecord(specs, outcomes, runStart, time.Since(runStart), commit); record != nil {
+		if err := save(outcomes, record); err != nil {
+			return err
+		}
 	}
 	if o.keep {
 		fmt.Printf("the cluster runs until Ctrl-C: KUBECONFIG=%s %s get pods -A\n", c.Kubeconfig, c.Kubectl)

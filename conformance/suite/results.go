@@ -23,8 +23,9 @@ type result struct {
 // notRun is the state of a spec without a result.
 const notRun = "notrun"
 
-// store merges outcomes into the results of a runtime and writes the document.
-func store(runtime string, specs []string, outcomes map[string]outcome) error {
+// store merges outcomes into the results of a runtime and writes the document. record is nil unless the outcomes are those of
+// all specs in one run; the record of an earlier run is removed, because its results are not complete any more.
+func store(runtime string, specs []string, outcomes map[string]outcome, record *runRecord) error {
 	dir, err := suiteDir(context.Background()) // results are stored even if the run was interrupted
 	if err != nil {
 		return err
@@ -38,10 +39,7 @@ func store(runtime string, specs []string, outcomes map[string]outcome) error {
 	for spec, o := range outcomes {
 		results[spec] = result{date, o}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, []byte(formatResults(specs, results)), 0o644); err != nil {
+	if err := writeResults(path, specs, results, record); err != nil {
 		return err
 	}
 	allResults, err := readAllResults(filepath.Dir(path))
@@ -54,6 +52,14 @@ func store(runtime string, specs []string, outcomes map[string]outcome) error {
 	}
 	fmt.Printf("wrote %s and docs/reference/conformance.md\n", path)
 	return nil
+}
+
+// writeResults writes a file of results with the record of a run of all specs, or without if record is nil.
+func writeResults(path string, specs []string, results map[string]result, record *runRecord) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(record.String()+formatResults(specs, results)), 0o644)
 }
 
 // formatResults returns one line for each spec: date, state and name, and the message of a failure.
@@ -110,7 +116,11 @@ func readResults(path string) (map[string]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := parseResults(string(data))
+	_, text, err := parseRecord(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	results, err := parseResults(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -122,6 +132,7 @@ type runtimeResults struct {
 	runtime string
 	specs   []string
 	results map[string]result
+	record  *runRecord // nil: the results are from several runs, or from one whose record is not stored
 }
 
 // readAllResults reads the results of all runtimes that have been tested.
@@ -137,10 +148,14 @@ func readAllResults(dir string) ([]runtimeResults, error) {
 			return nil, err
 		}
 		r := runtimeResults{runtime: runtime}
-		if r.results, err = parseResults(string(data)); err != nil {
+		var text string
+		if r.record, text, err = parseRecord(string(data)); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		if r.results, err = parseResults(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 			r.specs = append(r.specs, strings.Split(line, "\t")[2])
 		}
 		slices.Sort(r.specs)

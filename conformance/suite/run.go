@@ -109,7 +109,7 @@ func runBatch(ctx context.Context, c suiteRun, b batch, parallel int) (map[strin
 		return nil, err
 	}
 	defer log.Close()
-	args = slices.Concat(c.Enter(), []string{c.tools.ginkgo}, args)
+	args = slices.Concat(c.EnterCommand(), []string{c.tools.ginkgo}, args)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute

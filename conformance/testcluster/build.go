@@ -14,13 +14,28 @@ import (
 
 // ModuleDir returns the directory of a module that the module in dir uses.
 func ModuleDir(ctx context.Context, dir, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
-	cmd.Dir = dir
-	out, err := cmd.Output()
+	list := func() (string, error) {
+		cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	found, err := list()
+	if err == nil && found == "" { // not downloaded yet
+		cmd := exec.CommandContext(ctx, "go", "mod", "download", module)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("downloading the module %s: %w\n%s", module, err, out)
+		}
+		found, err = list()
+	}
+	if err == nil && found == "" {
+		err = errors.New("go list reports no directory")
+	}
 	if err != nil {
 		return "", fmt.Errorf("finding the module %s: %w", module, err)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return found, nil
 }
 
 // BuiltProgram returns the absolute path of a program that dir has, or "".

@@ -91,7 +91,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 
 // prepare writes the program kubectl, waits for the nodes and loads the images.
 func (c *Cluster) prepare(ctx context.Context) error {
-	kubectl := strings.Join(slices.Concat([]string{"exec"}, c.Enter(), []string{c.Berth, "kubectl", `"$@"`}), " ")
+	kubectl := strings.Join(slices.Concat([]string{"exec"}, c.EnterCommand(), []string{c.Berth, "kubectl", `"$@"`}), " ")
 	if err := os.WriteFile(c.Kubectl, []byte("#!/bin/sh\n"+kubectl+"\n"), 0o755); err != nil {
 		return err
 	}
@@ -125,12 +125,12 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Enter returns the beginning of a command that runs in the network namespace of the cluster.
-func (c *Cluster) Enter() []string {
-	return enterNamespace(c.process)
+// EnterCommand returns the beginning of a command that runs in the network namespace of the cluster.
+func (c *Cluster) EnterCommand() []string {
+	return enterCommand(c.process)
 }
 
-func enterNamespace(process *exec.Cmd) []string {
+func enterCommand(process *exec.Cmd) []string {
 	return []string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", process.Process.Pid)}
 }
 

@@ -47,7 +47,7 @@ func StartServer(ctx context.Context, berth, dir string, args ...string) (*Serve
 // wait blocks until the server is ready.
 func (s *Server) wait(ctx context.Context) error {
 	for start := time.Now(); ; {
-		command := append(s.Enter(), s.berth, "kubectl", "--kubeconfig", s.Kubeconfig, "get", "--raw", "/readyz")
+		command := append(s.EnterCommand(), s.berth, "kubectl", "--kubeconfig", s.Kubeconfig, "get", "--raw", "/readyz")
 		if exec.CommandContext(ctx, command[0], command[1:]...).Run() == nil {
 			return nil
 		}
@@ -65,8 +65,8 @@ func (s *Server) wait(ctx context.Context) error {
 	}
 }
 
-// Enter returns the beginning of a command that runs in the network namespace of the server.
-func (s *Server) Enter() []string { return enterNamespace(s.process) }
+// EnterCommand returns the beginning of a command that runs in the network namespace of the server.
+func (s *Server) EnterCommand() []string { return enterCommand(s.process) }
 
 // Stop ends the server.
 func (s *Server) Stop() error { return stopProcess(s.process, s.done, "berth server") }

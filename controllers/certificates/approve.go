@@ -15,9 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// simulatedNodesUser is the user of a process that runs simulated nodes.
+const simulatedNodesUser = "system:berth:simulated-nodes"
+
 // componentUsers are the users of Berth's components that run in a separate process with a kubeconfig of
 // `berth credentials`.
-var componentUsers = []string{"system:kube-scheduler", "system:kube-controller-manager", "system:berth:descheduler"}
+var componentUsers = []string{"system:kube-scheduler", "system:kube-controller-manager", "system:berth:descheduler", simulatedNodesUser}
 
 // IsComponent reports whether a user is a component that may renew its client certificate.
 func IsComponent(user string) bool { return slices.Contains(componentUsers, user) }
@@ -27,6 +30,9 @@ func IsComponent(user string) bool { return slices.Contains(componentUsers, user
 func (c *controller) approvalMessage(r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest) (message string, err error) {
 	if check := signers[r.Spec.SignerName]; check == nil || check(r, request) != nil || r.Spec.Username != request.Subject.CommonName {
 		return "", nil
+	}
+	if r.Spec.SignerName == SimulatedNodesSigner {
+		return "A process of simulated nodes requested a certificate for itself.", nil
 	}
 	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientSignerName {
 		if IsComponent(r.Spec.Username) && hasCommonNameOnly(request) {

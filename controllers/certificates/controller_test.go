@@ -107,6 +107,11 @@ func TestApproval(t *testing.T) {
 			}
 		}
 	}
+	simulated := func(dns []string) func(*x509.CertificateRequest) {
+		return func(r *x509.CertificateRequest) {
+			r.Subject, r.DNSNames = pkix.Name{CommonName: simulatedNodesUser}, dns
+		}
+	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.12"}}}}
@@ -130,6 +135,11 @@ func TestApproval(t *testing.T) {
 		{"a client certificate with names", client, certificatesv1.UsageClientAuth, withNames([]string{"n1"}), "system:node:n1", false},
 		{"another signer", certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, nil, "system:node:n1", false},
 		{"the names of the node", serving, certificatesv1.UsageServerAuth, withNames([]string{"n1"}, "192.0.2.1"), "system:node:n1", true},
+		{"simulated nodes", SimulatedNodesSigner, certificatesv1.UsageServerAuth, simulated(nil), simulatedNodesUser, true},
+		{"simulated nodes with a name", SimulatedNodesSigner, certificatesv1.UsageServerAuth, simulated([]string{"kubernetes"}), simulatedNodesUser, false},
+		{"simulated nodes for a node", SimulatedNodesSigner, certificatesv1.UsageServerAuth, nil, simulatedNodesUser, false},
+		{"a node for simulated nodes", SimulatedNodesSigner, certificatesv1.UsageServerAuth, simulated(nil), "system:node:n1", false},
+		{"simulated nodes without server usage", SimulatedNodesSigner, certificatesv1.UsageKeyEncipherment, simulated(nil), simulatedNodesUser, false},
 		{"no names", serving, certificatesv1.UsageServerAuth, nil, "system:node:n1", false},
 		{"the name of another node", serving, certificatesv1.UsageServerAuth, withNames([]string{"n2"}), "system:node:n1", false},
 		{"the address of another node", serving, certificatesv1.UsageServerAuth, withNames(nil, "192.0.2.2"), "system:node:n1", false},
@@ -151,6 +161,9 @@ func TestApproval(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRequest(t, tc.signer, tc.usage, tc.change)
 			r.Spec.Username = tc.user
+			if tc.signer == SimulatedNodesSigner {
+				r.Spec.Usages = append(r.Spec.Usages, certificatesv1.UsageClientAuth)
+			}
 			if got := reconcile(t, &controller{signer: &fakeSigner{}, reserved: normalizedSet([]string{"API.example.com", "localhost", "192.0.2.10", "127.0.0.1"})}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
 				t.Errorf("issued is %v, want %v; conditions %v", len(got.Status.Certificate) > 0, tc.issued, got.Status.Conditions)
 			}

@@ -18,6 +18,10 @@ const (
 	mastersGroup = "system:masters"
 )
 
+// SimulatedNodesSigner signs certificates with which a process of simulated nodes both authenticates to the API server and
+// serves it.
+const SimulatedNodesSigner = "berth.dev/simulated-nodes"
+
 // parse returns the PKCS #10 request of an object, with a verified signature.
 func parse(r *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(r.Spec.Request)
@@ -60,6 +64,12 @@ var signers = map[string]func(*certificatesv1.CertificateSigningRequest, *x509.C
 		}
 		return errors.Join(checkNodeSubject(request), checkUsages(r, certificatesv1.UsageServerAuth))
 	},
+	SimulatedNodesSigner: func(r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest) error {
+		if request.Subject.CommonName != simulatedNodesUser || !hasCommonNameOnly(request) {
+			return fmt.Errorf("spec.request: must have the subject CN=%s and no other names", simulatedNodesUser)
+		}
+		return checkUsages(r, certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth)
+	},
 }
 
 func checkNodeSubject(request *x509.CertificateRequest) error {
@@ -69,13 +79,15 @@ func checkNodeSubject(request *x509.CertificateRequest) error {
 	return nil
 }
 
-// checkUsages requires a usage, and accepts optionalUsages.
-func checkUsages(r *certificatesv1.CertificateSigningRequest, required certificatesv1.KeyUsage) error {
-	if !slices.Contains(r.Spec.Usages, required) {
-		return fmt.Errorf("spec.usages: must contain %q", required)
+// checkUsages requires usages, and accepts optionalUsages.
+func checkUsages(r *certificatesv1.CertificateSigningRequest, required ...certificatesv1.KeyUsage) error {
+	for _, usage := range required {
+		if !slices.Contains(r.Spec.Usages, usage) {
+			return fmt.Errorf("spec.usages: must contain %q", usage)
+		}
 	}
 	for _, usage := range r.Spec.Usages {
-		if usage != required && !slices.Contains(optionalUsages, usage) {
+		if !slices.Contains(required, usage) && !slices.Contains(optionalUsages, usage) {
 			return fmt.Errorf("spec.usages: %q is not accepted by the signer %s", usage, r.Spec.SignerName)
 		}
 	}

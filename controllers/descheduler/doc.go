@@ -14,10 +14,10 @@
 // that it honors them. Pods of other schedulers move only if their scheduler cannot choose their
 // current node again.
 //
-// A round does not wait for the moves of the previous one. It applies them to its snapshot
+// A run does not wait for the moves of the previous one. It applies them to its snapshot
 // (descheduling.Snapshot.ApplyInProgress) and plans on top of them.
 //
-// The process keeps no state that must survive. After a crash the next round plans from the API,
+// The process keeps no state that must survive. After a crash the next run plans from the API,
 // and leftover Holds are deleted or expire. Failures of moves without reservations are restored
 // from Avoid Holds, which record the number of failures for a day after they expire.
 //

@@ -72,7 +72,7 @@ func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 // TestHoldsOfOtherComponentsAreNotChanged checks that the descheduler creates, replaces and deletes its Holds, and that
 // it replaces a Hold of another component only if the Hold has expired.
 func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
-	want := &model.Hold{Namespace: "ns", Name: "reserve-1", Node: "n2", Cause: "Rebalance", Count: 1, Until: time.Now().Add(time.Minute).Truncate(time.Second), Victim: "uid-1", VictimName: "web-1",
+	want := &model.Hold{Namespace: "ns", Name: "reserve-1", Node: "n2", Cause: "Descheduling", Count: 1, Until: time.Now().Add(time.Minute).Truncate(time.Second), Victim: "uid-1", VictimName: "web-1",
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs"},
 		Placeholder: &model.Pod{Labels: model.LabelsOf(map[string]string{"app": "web"}), Spec: &model.PodSpec{Priority: 5, Ports: []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: 80}},
 			Requests: model.Resources{MilliCPU: 250, Memory: 1 << 30, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}}}}}

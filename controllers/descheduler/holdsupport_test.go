@@ -50,7 +50,8 @@ func TestDetectHoldSupport(t *testing.T) {
 		if tc.requestFails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		cs := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
+		cs := newClusterState(nil, clock.RealClock{})
+		cs.watch(client, &v1alpha1.Client{})
 		cs.holdsServed.Store(tc.served)
 		cs.upsert(conversion.New().Pod(newReplica(1, "n1")))
 		support := detectHoldSupport(t.Context(), client, cs, now)

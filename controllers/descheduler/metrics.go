@@ -30,7 +30,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		evictions:                  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
 		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: deprecated + "see descheduler_pods_evicted_total."}, pod),
-		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time to decide a round, without the execution of its moves.", Buckets: buckets}),
+		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time to decide a run, without the execution of its moves.", Buckets: buckets}),
 		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: deprecated + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
 		strategyDuration:           prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
 		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: deprecated + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
@@ -66,7 +66,7 @@ func (m *Metrics) observeStrategy(strategy, profile string, duration time.Durati
 	m.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
 }
 
-func (m *Metrics) observeRound(r *Report) {
+func (m *Metrics) observeRun(r *Report) {
 	m.loopDuration.Observe(r.Duration.Seconds())
 	m.deprecatedLoopDuration.Observe(r.Duration.Seconds())
 	if r.Mode != Planned {

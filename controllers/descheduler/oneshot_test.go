@@ -124,13 +124,13 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	})
 }
 
-// TestRoundIsSkippedWhenNotExclusive checks that a daemon without leader election skips a round if it cannot
+// TestRunIsSkippedWhenNotExclusive checks that a daemon without leader election skips a run if it cannot
 // determine whether another one runs, and stops if one does.
-func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
+func TestRunIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
-	checks, rounds := 0, 0
+	checks, runs := 0, 0
 	o.Interval = time.Millisecond
 	o.CheckExclusive = func(context.Context) error {
 		switch checks++; checks {
@@ -141,14 +141,14 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 		}
 		return nil
 	}
-	o.OnReport = func(*Report) { rounds++ }
+	o.OnReport = func(*Report) { runs++ }
 	r, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.Run(ctx)
 	var running *upstreamguard.AlreadyRunningError
-	if !errors.As(err, &running) || checks != 3 || rounds != 1 {
-		t.Errorf("%d checks, %d rounds, error %v, want 3 checks, 1 round and AlreadyRunningError", checks, rounds, err)
+	if !errors.As(err, &running) || checks != 3 || runs != 1 {
+		t.Errorf("%d checks, %d runs, error %v, want 3 checks, 1 run and AlreadyRunningError", checks, runs, err)
 	}
 }

@@ -34,10 +34,10 @@ type Options struct {
 	Usage  metricsclient.Interface // metrics.k8s.io, read if a strategy uses measured usage
 	Policy descheduling.Policy
 	Mode   Mode
-	DryRun bool // one round without evictions and Holds
-	// Interval is the time between rounds; 0 means a single round.
+	DryRun bool // one run without evictions and Holds
+	// Interval is the time between runs; 0 means a single run.
 	Interval time.Duration
-	// Timeout bounds a single round that waits for budgets and replacements; 0 means as long as
+	// Timeout bounds a single run that waits for budgets and replacements; 0 means as long as
 	// Timeouts allow.
 	Timeout time.Duration
 	// Profiles are the scheduler profiles by scheduler name; Seed is the schedulers' tie-break
@@ -46,15 +46,15 @@ type Options struct {
 	Seed     uint64
 	Timeouts execution.Timeouts
 
-	// CheckExclusive returns an error if a round must not start: an *upstreamguard.AlreadyRunningError if another
-	// descheduler is active, which ends Run, or another error, which skips the round. Nil means no
+	// CheckExclusive returns an error if a run must not start: an *upstreamguard.AlreadyRunningError if another
+	// descheduler is active, which ends Run, or another error, which skips the run. Nil means no
 	// check.
 	CheckExclusive func(context.Context) error
 
 	Metrics *Metrics // nil: unregistered metrics
 	// OnSynced is called when the caches are synced; may be nil.
 	OnSynced func()
-	// OnReport receives the report of each round, OnProgress progress messages; both may be nil.
+	// OnReport receives the report of each run, OnProgress progress messages; both may be nil.
 	OnReport   func(*Report)
 	OnProgress func(line string)
 	Log        klog.Logger

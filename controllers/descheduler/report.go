@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Report is the result of a round.
+// Report is the result of a run.
 type Report struct {
 	Time     time.Time     `json:"time"`
 	Duration time.Duration `json:"-"` // for the decision and, in compatible mode, the evictions
@@ -18,7 +18,7 @@ type Report struct {
 	DryRun   bool          `json:"dryRun"`
 	// HoldSupport is set in planned mode.
 	HoldSupport *HoldSupport `json:"holdSupport,omitempty"`
-	// SkippedReason is why the round was skipped. FailedProfiles are the profiles that could not run.
+	// SkippedReason is why the run was skipped. FailedProfiles are the profiles that could not run.
 	SkippedReason  string          `json:"skippedReason,omitempty"`
 	FailedProfiles []FailedProfile `json:"failedProfiles,omitempty"`
 	// Moves are the planned moves or, in compatible mode, the evictions, in order.

@@ -36,6 +36,13 @@ func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	r := newRunner(o)
+	r.state.watch(r.o.Client, r.o.Holds)
+	return r, nil
+}
+
+// newRunner returns a Runner with an empty state.
+func newRunner(o Options) *Runner {
 	if o.Metrics == nil {
 		o.Metrics, _ = NewMetrics(nil) // cannot fail without registration
 	}
@@ -44,12 +51,12 @@ func New(o Options) (*Runner, error) {
 	}
 	r := &Runner{clock: o.Clock, o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
 	r.machine = execution.New(execution.Options{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
-	r.state = newClusterState(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)), o.Clock)
-	return r, nil
+	r.state = newClusterState(slices.Collect(maps.Keys(o.Profiles)), o.Clock)
+	return r
 }
 
-// Run runs rounds until ctx is done, or one round if Options.Interval is 0 or Options.DryRun is set. It returns the
-// report of the last successful round, or nil.
+// Run starts a run per interval until ctx is done, or a single run if Options.Interval is 0 or Options.DryRun
+// is set. It returns the report of the last successful run, or nil.
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -71,9 +78,9 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	return r.runOnce(ctx)
 }
 
-// runOnce runs a round and executes its plan.
+// runOnce runs the strategies and executes the plan.
 func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
-	report, err := r.runRoundIfExclusive(ctx)
+	report, err := r.runStrategiesIfExclusive(ctx)
 	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
 		return report, err
 	}
@@ -95,13 +102,13 @@ func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
 	}
 }
 
-// runLoop runs rounds. Moves in progress are an input of the next round.
+// runLoop runs the strategies periodically. Moves in progress are an input of the next run.
 func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 	for next := r.clock.Now(); ctx.Err() == nil; {
 		r.state.applyEvents()
 		if now := r.clock.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
-			latest, err := r.runRoundIfExclusive(ctx)
+			latest, err := r.runStrategiesIfExclusive(ctx)
 			var running *upstreamguard.AlreadyRunningError
 			switch {
 			case err == nil:
@@ -109,7 +116,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 			case errors.As(err, &running):
 				return report, err
 			case ctx.Err() == nil:
-				r.o.Log.Error(err, "Descheduling round failed", "nextRound", next.UTC().Format(time.RFC3339))
+				r.o.Log.Error(err, "Descheduler run failed", "nextRun", next.UTC().Format(time.RFC3339))
 			}
 		}
 		wake := r.execute(ctx)
@@ -121,15 +128,15 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 	return report, nil
 }
 
-// runRoundIfExclusive runs a round unless it must not start.
-func (r *Runner) runRoundIfExclusive(ctx context.Context) (*Report, error) {
+// runStrategiesIfExclusive runs the strategies unless a run must not start.
+func (r *Runner) runStrategiesIfExclusive(ctx context.Context) (*Report, error) {
 	if err := r.checkExclusive(ctx); err != nil {
 		return nil, err
 	}
-	return r.runRound(ctx)
+	return r.runStrategies(ctx)
 }
 
-// checkExclusive returns an error if a round must not start. It does not check dry runs.
+// checkExclusive returns an error if a run must not start. It does not check dry runs.
 func (r *Runner) checkExclusive(ctx context.Context) error {
 	if r.o.CheckExclusive == nil || r.o.DryRun {
 		return nil
@@ -153,7 +160,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	timer := r.clock.NewTimer(delay)
 	defer timer.Stop()
 	changes := r.state.source.Ready()
-	if r.allFinished() { // changes are processed by the next round
+	if r.allFinished() { // changes are processed by the next run
 		changes = nil
 	}
 	select {

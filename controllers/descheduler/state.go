@@ -50,20 +50,26 @@ type clusterState struct {
 }
 
 // newClusterState returns an empty state.
-func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string, c clock.Clock) *clusterState {
-	cs := &clusterState{clock: c, source: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+func newClusterState(schedulers []string, c clock.Clock) *clusterState {
+	cs := &clusterState{clock: c, view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
 		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
 	for _, s := range schedulers {
 		cs.knownSchedulers[s] = true
 	}
+	return cs
+}
+
+// watch prepares the informers. Without it, the state is filled with upsert.
+func (cs *clusterState) watch(client kubernetes.Interface, holds *v1alpha1.Client) {
+	cs.source = informers.New(client)
 	if holds != nil {
 		cs.holds = holds
 		cs.source.WatchHolds(holds)
 		cs.source.OnServed(cs.observeHoldsServed)
 	}
 	cs.source.ObserveObjects(cs.observePod, cs.observeNode)
-	return cs
+	cs.source.WatchFinishedPods()
 }
 
 func (cs *clusterState) observePod(p *corev1.Pod) {

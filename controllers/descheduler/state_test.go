@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
@@ -15,7 +14,7 @@ import (
 // TestRecreatedNodeIsNotAssumedReady checks that a node that is not ready stays so if the deletion of an older node of
 // the same name is observed later.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
-	cs := newClusterState(fake.NewClientset(), nil, nil, clock.RealClock{})
+	cs := newClusterState(nil, clock.RealClock{})
 	first, second := newNode("n1"), newNode("n1")
 	first.UID, second.UID = "1", "2"
 	second.Status.Conditions[0].Status = corev1.ConditionFalse

@@ -79,7 +79,7 @@ func TestReadUsage(t *testing.T) {
 	}
 }
 
-// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it, and that a round fails with the
+// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it, and that a run fails with the
 // cause if that usage is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for useMetrics, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {

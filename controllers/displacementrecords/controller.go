@@ -132,7 +132,7 @@ func (k *controller) run(ctx context.Context, holds holdStore) error {
 		func() { k.journalQueue.Run(ctx, 2*workers) },
 	}
 	if holds != nil {
-		parts = append(parts, func() { k.holdQueue.Run(ctx, 1) }, func() { k.runSweeps(ctx) })
+		parts = append(parts, func() { k.holdQueue.Run(ctx, 1) }, func() { k.runResyncs(ctx) })
 	}
 	runner.Concurrently(parts...)
 	return nil

@@ -101,7 +101,7 @@ func TestHoldDurationIsBounded(t *testing.T) {
 		}
 		h.Spec.Until = metav1.NewTime(b.at.AddDate(8000, 0, 0)) // created earlier, with its event deleted
 		_ = b.controller.records.Delete(e)
-		b.sweepHolds(t.Context())
+		b.resyncHolds(t.Context())
 		if requeueAfter := b.step(); b.hold() != nil || requeueAfter < 0 {
 			t.Errorf("%v: Hold %+v, requeued after %v, want no Hold", c, b.hold(), requeueAfter)
 		}

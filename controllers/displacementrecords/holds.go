@@ -140,7 +140,7 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 	remaining := desired.expires.Sub(k.now())
 	switch {
 	case !served && remaining > 0:
-		return min(remaining, sweepInterval), nil // Holds may be served by then
+		return min(remaining, resyncInterval), nil // Holds may be served by then
 	case desired.hold != nil && existing == nil && !k.resolveOwner(desired.hold):
 		return min(remaining, k.batchDelay), nil // a pod of the owner may be observed by then
 	case desired.hold != nil:

@@ -205,15 +205,15 @@ func TestSweepDeletesExpiredHolds(t *testing.T) {
 	b := newHoldHarness(t)
 	for name, spec := range map[string]v1alpha1.HoldSpec{
 		"expired":       {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
-		"futile-move":   {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
-		"old-futile":    {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
+		"futile-move":   {Type: v1alpha1.Avoid, Cause: "Descheduling", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
+		"old-futile":    {Type: v1alpha1.Avoid, Cause: "Descheduling", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
 		"active":        {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
 		"other-creator": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
 	} {
 		b.fakeHoldStore.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
-	b.sweepHolds(t.Context())
+	b.resyncHolds(t.Context())
 	b.step()
 	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/expired"] != nil || b.fakeHoldStore.holds["ns/old-futile"] != nil {
 		t.Errorf("Holds %v, want futile-move, active and other-creator", b.fakeHoldStore.holds)
@@ -228,7 +228,7 @@ func TestHoldWithoutRecords(t *testing.T) {
 	other := newHoldHarness(t)
 	other.fakeHoldStore = b.fakeHoldStore
 	other.controller.holds = b.fakeHoldStore
-	other.sweepHolds(t.Context())
+	other.resyncHolds(t.Context())
 	other.step()
 	if other.hold() == nil {
 		t.Fatal("the Hold was deleted before its end, want it unchanged")

@@ -24,8 +24,8 @@ const (
 	replacementTimeout = 30 * time.Minute
 	// maxRecordAge is the age after which no record is written any more. The API server deletes Events after an hour.
 	maxRecordAge = time.Hour
-	// sweepInterval is the interval between two passes over all Holds.
-	sweepInterval = 30 * time.Second
+	// resyncInterval is the interval between two passes over all Holds.
+	resyncInterval = 30 * time.Second
 )
 
 // Options configures the controller.

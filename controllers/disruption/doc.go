@@ -9,7 +9,10 @@
 // meanwhile, that update wins and the status is computed again. A pod that its node has evicted or rejected is not
 // ready any more, so the computation accounts for it.
 //
-// Differences from Kubernetes: a change of a controller's scale has immediate effect, not only with the next change of
-// a pod; an entry older than the pod of its name is dropped; an event is recorded when its content changes, not with
-// every computation; the event NotDeleted names the budget.
+// Differences from Kubernetes:
+//
+//   - A change of a controller's scale has immediate effect, not only with the next change of a pod.
+//   - An entry older than the pod of its name is dropped.
+//   - An event is recorded when its content changes, not with every computation.
+//   - The event NotDeleted names the budget.
 package disruption

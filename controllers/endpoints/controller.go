@@ -139,7 +139,7 @@ func (e *controller) onPod(old, cur *corev1.Pod) {
 	}
 	keys, err := util.GetServicesToUpdate(e.services, key)
 	if err != nil {
-		e.log.Error(err, "Listing the Services of a pod failed")
+		e.log.Error(err, "Failed to list the Services of a pod")
 	}
 	for serviceName := range keys {
 		namespace, name, _ := strings.Cut(serviceName, "/")

@@ -84,7 +84,7 @@ func trimMetadata(obj any) (any, error) {
 func (gc *garbageCollector) rediscover(ctx context.Context) {
 	for gc.waitForDiscovery(ctx) {
 		if err := gc.syncMonitors(ctx); err != nil {
-			gc.log.Error(err, "Discovering resources failed; retrying")
+			gc.log.Error(err, "Failed to discover resources; retrying")
 		}
 	}
 }

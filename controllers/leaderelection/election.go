@@ -44,7 +44,7 @@ func (e *Election) ValidateDurations(margin time.Duration) error {
 		if margin >= time.Second {
 			longer = fmt.Sprintf("at least %v longer", margin)
 		}
-		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be %s than the renew deadline, the renew deadline 20 %% longer than the retry period",
+		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be %s than the renew deadline, the renew deadline must be more than 20 %% longer than the retry period",
 			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod, longer)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// podReadyGrace is the delay before a pod that becomes Ready on a node that is not ready is marked not ready: an agent
+// podReadyGrace is the delay before a pod that becomes Ready on a node that is not ready is marked not ready. An agent
 // that restarts reports its pods and its node at about the same time.
 const podReadyGrace = time.Second
 

@@ -36,7 +36,7 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	}
 	h.observeWrite(effect, start, err)
 	if err != nil && !isStale(err) && ctx.Err() == nil {
-		h.log.Error(err, "Writing the node failed; retrying", "node", k.node, "taints", k.taints)
+		h.log.Error(err, "Failed to write the node; retrying", "node", k.node, "taints", k.taints)
 	}
 	h.stepper.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
 	return 0, nil

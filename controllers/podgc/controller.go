@@ -105,7 +105,7 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 		}
 		err := c.remove(ctx, r, objects[r.Pod.UID])
 		if c.metrics.observe(r, err); err != nil && ctx.Err() == nil {
-			c.log.Error(err, "Removing the pod failed; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
+			c.log.Error(err, "Failed to remove the pod; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
 		}
 	})
 	return nil
@@ -123,7 +123,7 @@ func (c *controller) missingNodes(ctx context.Context, removals []podgc.Removal)
 		_, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		out[name] = apierrors.IsNotFound(err)
 		if err != nil && !out[name] && ctx.Err() == nil {
-			c.log.Error(err, "Checking whether the node exists failed; retrying", "node", name)
+			c.log.Error(err, "Failed to check whether the node exists; retrying", "node", name)
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/recording"
 )
 
 // watchHolds makes the scheduler honor Holds if the API serves them, and logs if it does not.
@@ -21,6 +22,7 @@ func (s *scheduler) watchHolds() error {
 			return
 		}
 		s.holdsServed.Store(served)
+		s.o.Inputs.Observe(s.clock.Now(), &recording.HoldSupport{Honored: served})
 		if served {
 			gauge.Set(1)
 			return

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/controllers/leaderelection"
-	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -55,7 +55,7 @@ type Options struct {
 	Listen   string       // HOST:PORT of health, metrics and debugging over HTTPS; empty: none
 	Listener net.Listener // used instead of Listen; closed on return
 	// Certificate is the serving certificate; nil: a self-signed one.
-	Certificate metricsserver.Certificate
+	Certificate componentserver.Certificate
 	// Profiling serves pprof. ContentionProfiling enables the block
 	// profile.
 	Profiling, ContentionProfiling bool

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/utils/clock"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/recording"
 )
 
@@ -77,6 +79,22 @@ func (c *machineClock) now() time.Time {
 	}
 	c.read = read
 	return c.time
+}
+
+// observeObjects records what the scheduling machine does not read, but the descheduler and the node lifecycle do.
+func (s *scheduler) observeObjects() {
+	if s.o.Inputs == nil {
+		return
+	}
+	s.source.ObserveObjects(func(p *corev1.Pod) {
+		s.o.Inputs.Observe(s.clock.Now(), &recording.PodDetails{UID: string(p.UID), Details: *conversion.PodDetails(p)})
+	}, func(n *corev1.Node) {
+		status := conversion.NodeLifecycleNode(n)
+		for i := range status.Conditions {
+			status.Conditions[i].Heartbeat = time.Time{} // changes too often
+		}
+		s.o.Inputs.Observe(s.clock.Now(), &recording.NodeStatus{Node: status})
+	})
 }
 
 // registerRecording exposes the counters of the recording.

@@ -132,6 +132,7 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 	if err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
+	s.observeObjects()
 	if s.extenders, err = executor.NewExtenders(client, o.Extenders, s.source.ConvertPod); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
@@ -144,7 +145,7 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(kind string, err error) {
-			s.log.Error("Recording the displacement of a victim failed", "kind", kind, "error", err)
+			s.log.Error("Failed to record the displacement of a victim", "kind", kind, "error", err)
 		}})
 	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
 	return s, nil

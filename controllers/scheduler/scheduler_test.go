@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
+	"github.com/berthproject/berth/controllers/componentserver/reviewtest"
 	"github.com/berthproject/berth/controllers/leaderelection"
-	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
 )
 
 // cluster returns a fake API with one node that supports binding.

@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/berthproject/berth/controllers/metricsserver"
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // workqueue_*: named queues of all libraries in the process
+
+	"github.com/berthproject/berth/controllers/componentserver"
 )
 
 // livenessTimeout is the time without a step after which the loop counts as stuck.
@@ -23,14 +25,14 @@ func (s *scheduler) startServer(ctx context.Context, wg *sync.WaitGroup) error {
 	return s.server().Start(ctx, wg)
 }
 
-func (s *scheduler) server() *metricsserver.Server {
-	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener, Certificate: s.o.Certificate,
+func (s *scheduler) server() *componentserver.Server {
+	return &componentserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener, Certificate: s.o.Certificate,
 		Livez: s.metrics.livez, Readyz: s.readyz, Protected: s.protectedHandler()}
 }
 
 // protectedHandler serves the paths that require authorization.
 func (s *scheduler) protectedHandler() http.Handler {
-	mux := metricsserver.NewMux(s.metrics.registry, s.o.EffectiveConfig, "leader_election_", "rest_client_")
+	mux := componentserver.NewMux(s.metrics.registry, s.o.EffectiveConfig, "leader_election_", "rest_client_", "workqueue_")
 	mux.HandleFunc("GET /metrics/resources", s.serveResourceMetrics)
 	mux.HandleFunc("GET /debug/queue", s.debugQueue)
 	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)

@@ -107,7 +107,7 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 func (c *controller) enqueueAll() {
 	list, err := c.namespaces.List(labels.Everything())
 	if err != nil {
-		c.log.Error(err, "Listing namespaces failed")
+		c.log.Error(err, "Failed to list namespaces")
 	}
 	for _, ns := range list {
 		c.queue.Add(ns.Name)

@@ -129,7 +129,7 @@ func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-		e.log.Error(err, "Evicting the pod failed; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
+		e.log.Error(err, "Failed to evict the pod; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
 		e.stepper.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
 	}
 	return 0, nil

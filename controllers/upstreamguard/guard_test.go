@@ -32,16 +32,16 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 		renews                   bool // renewed during the check by a holder whose clock is behind
 		wantErr                  string
 	}{
-		"no Lease":                         {controllers: []string{"taints"}},
-		"live":                             {controllers: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, wantErr: "controllers taints, disruption"},
-		"clock of the holder is ahead":     {controllers: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, wantErr: "controller taints"},
-		"clock of the holder is behind":    {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, wantErr: "controller taints"},
-		"stale":                            {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
-		"expired Lease":                    {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
-		"released":                         {controllers: []string{"taints"}, ago: time.Second},
-		"all upstream controllers are off": {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one upstream controller is off":   {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints"}, holder: "kcm_1", ago: time.Second, wantErr: "controller podgc"},
-		"controllers without an upstream counterpart": {controllers: []string{"records"}, holder: "kcm_1", ago: time.Second},
+		"no Lease":                         {controllers: []string{"tainteviction"}},
+		"live":                             {controllers: []string{"tainteviction", "disruption"}, holder: "kcm_1", ago: time.Second, wantErr: "controllers tainteviction, disruption"},
+		"clock of the holder is ahead":     {controllers: []string{"tainteviction"}, holder: "kcm_1", ago: -time.Hour, wantErr: "controller tainteviction"},
+		"clock of the holder is behind":    {controllers: []string{"tainteviction"}, holder: "kcm_1", ago: time.Minute, renews: true, wantErr: "controller tainteviction"},
+		"stale":                            {controllers: []string{"tainteviction"}, holder: "kcm_1", ago: time.Minute},
+		"expired Lease":                    {controllers: []string{"tainteviction"}, holder: "kcm_1", ago: time.Hour, renews: true},
+		"released":                         {controllers: []string{"tainteviction"}, ago: time.Second},
+		"all upstream controllers are off": {controllers: []string{"tainteviction", "podgc"}, switchedOff: []string{"tainteviction", "podgc"}, holder: "kcm_1", ago: time.Second},
+		"one upstream controller is off":   {controllers: []string{"tainteviction", "podgc"}, switchedOff: []string{"tainteviction"}, holder: "kcm_1", ago: time.Second, wantErr: "controller podgc"},
+		"controllers without an upstream counterpart": {controllers: []string{"displacementrecords"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestUnreadableLeaseIsAnError(t *testing.T) {
 	api.PrependReactor("get", "leases", func(kubetesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, LeaseName, errors.New("forbidden"))
 	})
-	err := (&Guard{Client: api, Controllers: []string{"taints"}}).Check(t.Context())
+	err := (&Guard{Client: api, Controllers: []string{"tainteviction"}}).Check(t.Context())
 	if err == nil || !apierrors.IsForbidden(err) {
 		t.Errorf("error %v, want Forbidden", err)
 	}
@@ -82,7 +82,7 @@ func TestUnreadableLeaseIsAnError(t *testing.T) {
 func TestWatchDetectsLaterControllerManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewSimpleClientset(newLease("kcm_1", time.Hour))
-		g := &Guard{Client: api, Controllers: []string{"taints"}}
+		g := &Guard{Client: api, Controllers: []string{"tainteviction"}}
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { done <- g.Watch(ctx) }()

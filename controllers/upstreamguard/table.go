@@ -11,7 +11,7 @@ import (
 var upstreamControllers = map[string][]string{
 	"nodelifecycle":           {"node-lifecycle-controller"},
 	"nodeipam":                {"node-ipam-controller"},
-	"taints":                  {"taint-eviction-controller"},
+	"tainteviction":           {"taint-eviction-controller"},
 	"podgc":                   {"pod-garbage-collector-controller"},
 	"disruption":              {"disruption-controller"},
 	"namespace":               {"namespace-controller"},
@@ -31,7 +31,7 @@ var upstreamControllers = map[string][]string{
 }
 
 // berthOnly lists the controllers without an upstream counterpart.
-var berthOnly = []string{"records"}
+var berthOnly = []string{"displacementrecords"}
 
 // IsKnown reports whether a controller is in one of the tables.
 func IsKnown(controller string) bool {

@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -120,6 +121,20 @@ func TestImageReference(t *testing.T) {
 		if !strings.Contains(rendered.Manifest, c.want+"\n") {
 			t.Errorf("values %v: got manifest %s\nwant %q", c.image, rendered.Manifest, c.want)
 		}
+	}
+}
+
+// TestElectionLease checks that the scheduler may update the Lease that its configuration names, and that of Hold support.
+func TestElectionLease(t *testing.T) {
+	rendered, err := render(t, "berth", map[string]any{"scheduler": map[string]any{"config": map[string]any{
+		"leaderElection": map[string]any{"resourceName": "second"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := byName(decode(t, []byte(rendered.Manifest)))["Role kube-system/berth-scheduler"]
+	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+	if got := fmt.Sprint(rules[1].(map[string]any)["resourceNames"]); got != "[berth-scheduler second]" {
+		t.Errorf("the scheduler may update Leases %s, want [berth-scheduler second]", got)
 	}
 }
 

@@ -21,8 +21,9 @@ import (
 // timeout is the longest time that the tests wait for a condition.
 const timeout = 3 * time.Minute
 
-// cluster is a running `berth up` with simulated nodes.
+// cluster is a running `berth up`.
 type cluster struct {
+	dataDir    string
 	kubeconfig string
 	config     *rest.Config
 	client     kubernetes.Interface
@@ -65,12 +66,12 @@ func berth(t *testing.T) string {
 	return built.file
 }
 
-// start starts `berth up`, which runs until the test ends, and waits until it serves.
-func start(t *testing.T) *cluster {
+// start starts `berth up`, which runs until the test ends, and waits until it serves. It has simulated nodes unless the
+// flags request others.
+func start(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	dir := t.TempDir()
-	data := filepath.Join(dir, "data")
-	up := exec.Command(berth(t), "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--page-listen", "")
+	data := filepath.Join(t.TempDir(), "data")
+	up := exec.Command(berth(t), append([]string{"up", "--data-dir", data, "--listen", "127.0.0.1:0", "--page-listen", ""}, flags...)...)
 	var stderr bytes.Buffer // read after Wait
 	up.Stderr = &stderr
 	stopWithTest(up)
@@ -79,12 +80,14 @@ func start(t *testing.T) *cluster {
 	}
 	t.Cleanup(func() {
 		_ = up.Process.Signal(syscall.SIGTERM)
-		err := up.Wait()
+		if err := up.Wait(); err != nil {
+			t.Errorf("berth up: %v, want exit code 0", err)
+		}
 		if t.Failed() {
-			t.Logf("berth up: %v\n%s", err, &stderr)
+			t.Logf("berth up:\n%s", &stderr)
 		}
 	})
-	c := &cluster{kubeconfig: filepath.Join(data, "kubeconfig")}
+	c := &cluster{dataDir: data, kubeconfig: filepath.Join(data, "kubeconfig")}
 	waitUntil(t, "berth up serves", func(ctx context.Context) (err error) {
 		if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig); err != nil {
 			return err

@@ -39,7 +39,7 @@ const (
 	PreemptionNotTried           PreemptionOutcome = iota // the profile has no preemption, or a PreFilter plugin rejected all nodes
 	PreemptionPolicyNever                                 // preemptionPolicy is Never
 	PreemptionVictimsTerminating                          // victims of an earlier preemption are still terminating
-	PreemptionNoCandidates                                // preemption helps on no node
+	PreemptionNoCandidates                                // no node where preemption makes the pod schedulable
 	PreemptionNominated                                   // Node and Victims are set
 	PreemptionFailed                                      // Error is set
 )

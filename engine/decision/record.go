@@ -89,7 +89,7 @@ type Summary struct {
 	Verdict      *Verdict      // of PreEnqueue or PreFilter, if one of them ended the attempt
 	ReasonCounts []ReasonCount // number of nodes by plugin and reason, if Infeasible
 	// Resolvable is the number of nodes that rejected the pod with code Unschedulable, so that
-	// removing pods may help. Set if Infeasible.
+	// removing pods may make the pod schedulable. Set if Infeasible.
 	Resolvable           int
 	UnschedulablePlugins PluginSet
 	Revision             uint64

@@ -9,7 +9,7 @@
 // only if the scheduler's own placement puts its replacement on another node and the strategy's
 // goal improves.
 //
-// RunPolicy runs one round. It considers the nodes that are ready and that the policy selects,
+// RunPolicy runs one run. It considers the nodes that are ready and that the policy selects,
 // and does nothing with fewer than two. It runs the Deschedule strategies of all profiles, then
 // their Balance strategies. A strategy reads the cluster only through the Round:
 //
@@ -22,10 +22,10 @@
 // Invariants:
 //
 //   - Filtered: no pod is evicted that the profile's evictor protects.
-//   - Limited: no node, namespace or round loses more pods than the policy allows.
+//   - Limited: no node, namespace or run loses more pods than the policy allows.
 //   - Ordered: equal snapshots and policies give equal candidates in equal order. Where the
 //     Kubernetes descheduler leaves an order open (nodes, pods of a node), it is by name.
-//   - Unchanged: a round does not modify its snapshot.
+//   - Unchanged: a run does not modify its snapshot.
 //
 // Differences from the Kubernetes descheduler: if a priority threshold names a PriorityClass that
 // does not exist, only that profile is skipped; upstream rejects the policy. In planned mode

@@ -79,7 +79,7 @@ func evict(t *testing.T, s *Snapshot, p *Policy, m Mover, strategies ...Strategy
 	p.Profiles[0].Deschedule = strategies
 	result := RunPolicy(s, p, m)
 	if len(result.FailedProfiles) > 0 || result.SkippedReason != "" {
-		t.Fatalf("failed profiles %+v, skipped %q; want a complete round", result.FailedProfiles, result.SkippedReason)
+		t.Fatalf("failed profiles %+v, skipped %q; want a complete run", result.FailedProfiles, result.SkippedReason)
 	}
 	return formatMoves(result.Moves)
 }

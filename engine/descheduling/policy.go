@@ -33,7 +33,7 @@ func (p *Policy) UsesMetrics() bool {
 	return false
 }
 
-// Limits are the numbers of pods that may be evicted in a round; nil means unlimited.
+// Limits are the numbers of pods that may be evicted in a run; nil means unlimited.
 type Limits struct{ PerNode, PerNamespace, Total *int }
 
 // Profile is a set of strategies with one evictor.

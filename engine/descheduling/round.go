@@ -42,10 +42,10 @@ type Move struct {
 	fromBefore, toBefore *podsOnNode // contents before the move
 }
 
-// Result is the result of a round.
+// Result is the result of a run.
 type Result struct {
 	Moves []Move // in order
-	// SkippedReason is why the round did nothing, or empty.
+	// SkippedReason is why the run did nothing, or empty.
 	SkippedReason string
 	// FailedProfiles are the profiles that could not run.
 	FailedProfiles []FailedProfile
@@ -54,7 +54,7 @@ type Result struct {
 // FailedProfile is a profile that could not run.
 type FailedProfile struct{ Profile, Reason string }
 
-// NewRound returns a round without running it. Its nodes are those that are ready and that the
+// NewRound returns a Round without running it. Its nodes are those that are ready and that the
 // policy selects.
 func NewRound(s *Snapshot, p *Policy, m Mover) *Round {
 	r := &Round{Snapshot: s, Policy: p, mover: m, nodePods: newNodeContents(s), evicted: newEvictionCounts()}
@@ -69,7 +69,7 @@ func NewRound(s *Snapshot, p *Policy, m Mover) *Round {
 // Planned reports whether the Mover plans moves to nodes.
 func (r *Round) Planned() bool { return r.mover.ChoosesNodes() }
 
-// Nodes returns the nodes of the round, sorted by name.
+// Nodes returns the nodes of the run, sorted by name.
 func (r *Round) Nodes() []*Node { return r.nodes }
 
 // PodsOn returns the unfinished pods on n, moves so far included, sorted by namespace and name.
@@ -88,7 +88,7 @@ func (r *Round) NodeOf(p *Pod) *Node {
 	return r.nodePods.byName[p.NodeName]
 }
 
-// Moved reports whether p has moved in this round.
+// Moved reports whether p has moved in this run.
 func (r *Round) Moved(p *Pod) bool {
 	_, ok := r.nodePods.moved[p]
 	return ok
@@ -102,7 +102,7 @@ func (r *Round) Evictable(p *Pod) bool { return !r.Moved(p) && r.evictor.filter(
 // nodes, nodeFit allow the eviction of p.
 func (r *Round) PreEvictionFilter(p *Pod) bool { return r.evictor.preEvictionFilter(p) }
 
-// NumEvicted returns the number of pods moved in this round.
+// NumEvicted returns the number of pods moved in this run.
 func (r *Round) NumEvicted() int { return len(r.moves) }
 
 // Moves returns the moves so far, in order.

@@ -11,7 +11,7 @@ import (
 func intPtr(n int) *int { return &n }
 
 // TestLimits checks that refused evictions count towards no limit. The node limit ends the node,
-// the namespace limit skips its pods, and the total limit ends the round.
+// the namespace limit skips its pods, and the total limit ends the run.
 func TestLimits(t *testing.T) {
 	other := func(p *Pod) { p.Namespace = "other" }
 	snapshot := func() *Snapshot {
@@ -132,7 +132,7 @@ func TestRunPolicy(t *testing.T) {
 	}
 }
 
-// TestRoundIgnoresUnselectedNodes checks that a round ignores nodes that are not ready or that the
+// TestRoundIgnoresUnselectedNodes checks that a run ignores nodes that are not ready or that the
 // policy does not select. With a single remaining node it does nothing.
 func TestRoundIgnoresUnselectedNodes(t *testing.T) {
 	nodes := numberedNodes(4)
@@ -145,6 +145,6 @@ func TestRoundIgnoresUnselectedNodes(t *testing.T) {
 	}
 	nodes[3].NotReady = true
 	if result := RunPolicy(s, p, &fakeMover{}); result.SkippedReason != "1 nodes are ready and selected; at least 2 are required" || len(result.Moves) > 0 {
-		t.Errorf("got %+v, want a skipped round", result)
+		t.Errorf("got %+v, want a skipped run", result)
 	}
 }

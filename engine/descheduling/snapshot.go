@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Snapshot is the state of a cluster that descheduling reads. A round does not modify it.
+// Snapshot is the state of a cluster that descheduling reads. A run does not modify it.
 type Snapshot struct {
 	Now        time.Time
 	Nodes      []*Node                 // all, by name

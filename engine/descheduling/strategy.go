@@ -5,7 +5,7 @@ type Strategy interface {
 	// Name returns the plugin name used in policies.
 	Name() string
 	// Run proposes candidates with Round.Evict until none remains or a limit ends it. It must not
-	// keep state: a strategy may run in several rounds.
+	// keep state: a strategy may be part of several runs.
 	Run(*Round)
 }
 

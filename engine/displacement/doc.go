@@ -6,7 +6,7 @@
 // Policy by cause, as in Kubernetes:
 //
 //	API                            obeys budgets
-//	Preemption                     obeys budgets first, overrules them if nothing else helps
+//	Preemption                     obeys budgets first, overrules them if there are no other candidates
 //	Taint, PodGC                   ignores budgets
 //	Pressure, Admission, Shutdown  ignores budgets: the node acts first, a controller debits later
 //

@@ -8,7 +8,7 @@
 // A value passed to the engine is immutable. Pods with equal specifications share one
 // PodSpec; the pointer is its identity.
 //
-// Malformed parts of an accepted object are stored as ParseErrors with the path of the
-// field, because kube-scheduler returns verdicts for them: a malformed required term
-// matches no node, a malformed preferred one fails the attempt.
+// Malformed parts of an accepted object are stored as ParseErrors with the path of the field,
+// because kube-scheduler returns verdicts for them. A malformed required term matches no node;
+// a malformed preferred one fails the attempt.
 package model

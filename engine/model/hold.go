@@ -22,7 +22,7 @@ type Hold struct {
 	Type            HoldType
 	Owner           Owner  // controller of the pods
 	Node            string // name
-	Cause           string // Pressure, Admission, Rebalance, ...
+	Cause           string // Pressure, Admission, Descheduling, ...
 	Count           int32  // number of the owner's pods that were displaced for this cause; at least 1
 	Created, Until  time.Time
 	// Victim is the UID of the evicted pod, VictimName its name.

@@ -43,9 +43,9 @@ type Pod struct {
 // Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// TieKey returns the key that breaks ties between nodes with equal scores: the UID of the
-// controller, so that the node of a replacement is predictable before the pod exists, or
-// else the pod's own UID.
+// TieKey returns the key that breaks ties between nodes with equal scores. It is the UID of
+// the controller, so the node of a replacement is predictable before the pod exists. A pod
+// without a controller has its own UID as key.
 func (p *Pod) TieKey() string {
 	if p.Owner.UID != "" {
 		return p.Owner.UID

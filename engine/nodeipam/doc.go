@@ -1,4 +1,4 @@
-// Package nodeipam allocates the pod ranges of nodes from the cluster's CIDR.
+// Package nodeipam allocates the podCIDRs of nodes from the cluster's CIDR.
 //
 //	Claim(node, range)         the node's spec has the range
 //	Allocate(node, inUse)      a free range for a node without one

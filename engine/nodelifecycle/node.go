@@ -90,6 +90,9 @@ func (n *Node) Condition(kind string) Condition {
 // Ready returns the status of the Ready condition.
 func (n *Node) Ready() Status { return n.Condition(Ready).Status }
 
+// NotReady reports whether the node has a Ready condition that is not True.
+func (n *Node) NotReady() bool { return n.Ready().notReady() }
+
 // noExecuteTaint returns the node's NoExecute taint with the key, or nil.
 func (n *Node) noExecuteTaint(key string) *model.TimedTaint {
 	for i := range n.Taints {

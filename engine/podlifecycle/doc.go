@@ -1,5 +1,6 @@
-// Package podlifecycle is the state machine of one pod on its node: when containers start and restart,
-// which probes run and what their results mean, when the pod has succeeded or failed, and how it terminates.
+// Package podlifecycle is the state machine of one pod on its node. It decides when containers start and
+// restart, which probes run and what their results mean. It also decides when the pod has succeeded or
+// failed, and how it terminates.
 //
 // The node agent feeds the machine events (a container started or exited, a probe failed, the pod is
 // deleted). The machine returns effects (start, stop, kill, probe) and the time of the next call. Simulated

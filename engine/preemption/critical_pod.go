@@ -25,10 +25,10 @@ type shortage struct {
 }
 
 // VictimsForCriticalPod returns the pods that a node evicts to admit a critical pod, as the kubelet
-// selects them: as few Guaranteed pods as possible, then Burstable, then BestEffort, and within a
-// class repeatedly the pod that leaves the smallest shortage. Budgets do not apply. critical
-// reports whether a pod may be evicted only for a higher priority. ok is false if evicting all
-// eligible pods is not enough.
+// selects them. It selects as few Guaranteed pods as possible, then as few Burstable, then as few
+// BestEffort pods. Within a class it repeatedly selects the pod that leaves the smallest shortage.
+// Budgets do not apply. critical reports whether a pod may be evicted only for a higher priority.
+// ok is false if evicting all eligible pods is not enough.
 func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placement.AdmissionResult, class func(*model.Pod) QoS, critical func(*model.Pod) bool) (victims []*model.Pod, ok bool) {
 	var byClass [3][]*model.Pod
 	for _, p := range n.Pods {

@@ -12,7 +12,7 @@
 // Invariants:
 //
 //   - LowerOnly: a victim's priority is below the preemptor's.
-//   - AllNodes: every node where preemption may help is evaluated.
+//   - AllNodes: every node where preemption may make the pod schedulable is evaluated.
 //   - LeastHarm: no single victim could be reprieved.
 //   - SeedDecides: ties are broken by the seed, the pod's uid and the node names.
 //   - FastEqualsReference: Plan and Evaluate return the same Preemption, apart from counts that a

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Pods whose placement depends on other nodes (affinity, spreading, volumes) are dry-run by the
-// plugins, as in the reference evaluator, but only on nodes that have pods of lower priority and
-// may still be the best.
+// The plugins dry-run pods whose placement depends on other nodes (affinity, spreading,
+// volumes), as in the reference evaluator. Only nodes that have pods of lower priority and may
+// still be the best are tried.
 
 // fullDryRun is the evaluation of such a pod.
 type fullDryRun struct {
@@ -155,7 +155,7 @@ func (s *nodeScan) visit(id cluster.NodeID) {
 	}
 }
 
-// counts returns the reasons if preemption helps on no node.
+// counts returns the reasons if preemption makes the pod schedulable on no node.
 func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	out := s.reasonCounts
 	if s.withoutVictims > 0 {

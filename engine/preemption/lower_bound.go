@@ -34,9 +34,9 @@ func (onNode *podsOnNode) summarize(r *cluster.Row) nodeSummary {
 	return b
 }
 
-// lowerBound returns a lower bound of the cost of preemption on a node: the minimum number of
-// victims that free the missing amounts, all of the lowest priority, and the latest start that so
-// many victims allow. ok is false if the node has no pod of lower priority.
+// lowerBound returns a lower bound of the cost of preemption on a node. It assumes the minimum
+// number of victims that free the missing amounts, all of the lowest priority, and the latest
+// start that so many victims allow. ok is false if the node has no pod of lower priority.
 func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, requests *model.Resources) (c cost, ok bool) {
 	b := &t.summaries[id]
 	if b.pods == 0 || b.lowestPriority >= priority {

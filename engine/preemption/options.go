@@ -8,7 +8,7 @@ type Options struct {
 	// (kubernetes#91492), and debits them.
 	LedgerBudgets bool
 	// PreferMovable breaks ties between nodes by the fewest victims that have no other node: pods of a
-	// DaemonSet, and pods that would fit no other node (kubernetes#141227). It examines the first 8
+	// DaemonSet, and pods that would not fit on any other node (kubernetes#141227). It examines the first 8
 	// nodes in tie-breaker order.
 	PreferMovable bool
 }

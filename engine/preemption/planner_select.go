@@ -48,7 +48,7 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 }
 
 // scan stores the nodes of the lowest cost in ties and skips nodes that cannot be among them. If
-// preemption helps nowhere, it has evaluated all nodes.
+// there is no candidate, it has evaluated all nodes.
 func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 	t := &pl.nodes
 	_, byRank, _ := t.index.Ranks()

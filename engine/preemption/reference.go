@@ -14,12 +14,12 @@ import (
 // Result is the full result of one evaluation.
 type Result struct {
 	Preemption decision.Preemption
-	Candidates []Candidate // nodes where preemption helps, by name
+	Candidates []Candidate // nodes where preemption makes the pod schedulable, by name
 	Rejections []Rejection // the other evaluated nodes, by name
 	Ties       []string    // the candidates of the lowest cost, by name
 }
 
-// Candidate is a node where preemption helps.
+// Candidate is a node where preemption makes the pod schedulable.
 type Candidate struct {
 	Node       string
 	Victims    []*model.Pod // sorted by descending importance

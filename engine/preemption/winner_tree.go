@@ -9,7 +9,7 @@ type tree struct {
 	winners []cluster.NodeID
 }
 
-// noNode marks a vertex without a node where preemption helps.
+// noNode marks a vertex without a candidate node.
 const noNode cluster.NodeID = -1
 
 // build builds the tree from nodes by rank; -1 is an empty rank.

@@ -41,7 +41,7 @@ func eventCause(c decision.ClusterEvents, a decision.Action) Cause {
 }
 
 // IncomingPods calls f with the number of pods added to each pool by each cause, in a
-// fixed order and without zeros. Stale probes that return to their group are not counted.
+// fixed order and without zeros. Stale trial pods that return to their group are not counted.
 func (q *Queue) IncomingPods(f func(p Pool, c Cause, n uint64)) {
 	for p := range q.incoming {
 		for c, n := range q.incoming[p] {

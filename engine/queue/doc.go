@@ -23,11 +23,11 @@
 //   - A rejection of one pod applies to its group.
 //   - An event is passed to the groups that registered for it, not to single pods.
 //   - If the hint is positive, one pod of the group moves to the active or backoff
-//     pool: the probe, the pod that was tried least recently. If it is assumed, fails,
-//     changes or is deleted, the next pod of the group becomes the probe. If it is
+//     pool: the trial pod, the pod that was tried least recently. If it is assumed, fails,
+//     changes or is deleted, the next pod of the group becomes the trial pod. If it is
 //     rejected, the group stays unschedulable.
 //   - If the hint names nodes, Pop checks them again. If other pods have taken the
-//     capacity, the probe returns to its group without an attempt.
+//     capacity, the trial pod returns to its group without an attempt.
 //   - A negative hint may name further plugins that reject the group on a node. They are
 //     added to the plugins of the group.
 //
@@ -46,5 +46,5 @@
 // event. In production the scheduler audits this.
 //
 // Differences from kube-scheduler: pools are flushed by Pop, not by a timer, so a backoff
-// ends on time. kube-scheduler moves every pod that an event may help, and tries each.
+// ends on time. kube-scheduler moves every pod that an event may make schedulable, and tries each.
 package queue

@@ -58,8 +58,8 @@ type entry struct {
 	window    time.Time          // start of the second in which the backoff ends
 	plugins   decision.PluginSet // that rejected or gate the pod
 	group     *group             // in which the pod waits for an event
-	probeFor  *group             // group that the pod is the probe of
-	unchanged bool               // the pod was not updated since it became a probe
+	trialFor  *group             // group that the pod is the trial pod of
+	unchanged bool               // the pod was not updated since it became a trial pod
 
 	// inFlight is set while the attempt is not decided. firstEvent is the number of the first
 	// event since Pop.

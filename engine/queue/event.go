@@ -7,7 +7,7 @@ import (
 )
 
 // HandleEvent passes a cluster event to the interested groups. For each group with a
-// positive hint it starts a probe.
+// positive hint it selects a trial pod.
 func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
 	if d.Events == decision.NoEvent {
 		return
@@ -35,7 +35,7 @@ func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
 
 // applyHint applies the hint of a group for an event.
 func (q *Queue) applyHint(g *group, d *decision.Delta) {
-	if g.probe != nil && g.anyNode {
+	if g.trial != nil && g.anyNode {
 		return
 	}
 	hint, node, added := g.hints.Hint(g.plugins, d)
@@ -44,34 +44,34 @@ func (q *Queue) applyHint(g *group, d *decision.Delta) {
 		return
 	}
 	g.addHint(hint, node)
-	if g.probe == nil {
+	if g.trial == nil {
 		g.cause = eventCause(g.events&d.Events, d.Action())
-		q.startProbe(g)
+		q.startTrial(g)
 	}
 }
 
-// startProbe makes the first pod of a group its probe.
-func (q *Queue) startProbe(g *group) {
+// startTrial makes the first pod of a group its trial pod.
+func (q *Queue) startTrial(g *group) {
 	e := g.members.head()
-	g.probe, e.probeFor, e.unchanged = e, g, true
+	g.trial, e.trialFor, e.unchanged = e, g, true
 	q.dequeue(e)
 	q.moveToActiveOrBackoff(e, g.cause)
 }
 
-// passProbe makes the next pod of a group the probe, because e was assumed, failed,
+// passTrial makes the next pod of a group the trial pod, because e was assumed, failed,
 // changed or was removed.
-func (q *Queue) passProbe(e *entry) {
-	g := e.probeFor
+func (q *Queue) passTrial(e *entry) {
+	g := e.trialFor
 	if g == nil {
 		return
 	}
-	e.probeFor, g.probe = nil, nil
+	e.trialFor, g.trial = nil, nil
 	if g.members.head() == nil {
-		g.endProbe()
+		g.endTrial()
 		q.unschedulable.dropIfEmpty(g)
 		return
 	}
-	q.startProbe(g)
+	q.startTrial(g)
 }
 
 // Regroup assigns all unschedulable pods to groups again. Call it when keys of
@@ -80,22 +80,22 @@ func (q *Queue) Regroup(now time.Time) {
 	q.now = now
 	old := q.unschedulable.groups
 	q.unschedulable = newPool()
-	var probed []*group
+	var withTrial []*group
 	for _, g := range old {
-		if g.probe != nil {
-			g.probe.probeFor = nil
+		if g.trial != nil {
+			g.trial.trialFor = nil
 		}
 		for _, e := range g.members.items {
 			regrouped := q.addToGroup(e, Unschedulable, g.plugins)
-			if g.probe != nil {
+			if g.trial != nil {
 				regrouped.cause, regrouped.anyNode = g.cause, true
-				probed = append(probed, regrouped)
+				withTrial = append(withTrial, regrouped)
 			}
 		}
 	}
-	for _, g := range probed {
-		if g.probe == nil {
-			q.startProbe(g)
+	for _, g := range withTrial {
+		if g.trial == nil {
+			q.startTrial(g)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (a alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.Queuein
 func (a alwaysQueue) MayFit(string) (bool, decision.PluginSet) { return true, 0 }
 
 // group holds the unschedulable pods with one key. A rejection of one pod applies to all
-// of them, so an event queues one pod, the probe, and the next only if the probe is not
+// of them, so an event queues one pod, the trial pod, and the next only if the trial pod is not
 // rejected.
 type group struct {
 	key     any
@@ -41,9 +41,9 @@ type group struct {
 	plugins decision.PluginSet
 	events  decision.ClusterEvents
 
-	probe *entry
+	trial *entry
 	cause Cause
-	// anyNode and nodes are where the probe may fit.
+	// anyNode and nodes are where the trial pod may fit.
 	anyNode bool
 	nodes   []string
 
@@ -52,9 +52,9 @@ type group struct {
 	poolIndex   int // in pool.groups
 }
 
-// maxProbeNodes is the maximum number of node names that are kept for a probe; with more, any
+// maxTrialNodes is the maximum number of node names that are kept for a trial pod; with more, any
 // node may fit.
-const maxProbeNodes = 16
+const maxTrialNodes = 16
 
 func (p *pool) addPlugins(g *group, plugins decision.PluginSet) {
 	if g.plugins|plugins != g.plugins {
@@ -73,7 +73,7 @@ func (p *pool) setPlugins(g *group, plugins decision.PluginSet) {
 
 // addHint records where an event may have made the group schedulable.
 func (g *group) addHint(hint decision.QueueingHint, node string) {
-	if hint == decision.QueueForAnyNode || len(g.nodes) == maxProbeNodes {
+	if hint == decision.QueueForAnyNode || len(g.nodes) == maxTrialNodes {
 		g.anyNode = true
 		return
 	}
@@ -83,13 +83,13 @@ func (g *group) addHint(hint decision.QueueingHint, node string) {
 		}
 	}
 	if g.nodes == nil {
-		g.nodes = make([]string, 0, maxProbeNodes)
+		g.nodes = make([]string, 0, maxTrialNodes)
 	}
 	g.nodes = append(g.nodes, node)
 }
 
-func (g *group) endProbe() {
-	g.probe, g.anyNode = nil, false
+func (g *group) endTrial() {
+	g.trial, g.anyNode = nil, false
 	clear(g.nodes)
 	g.nodes = g.nodes[:0]
 }

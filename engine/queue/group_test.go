@@ -64,7 +64,7 @@ func TestRejectionAppliesToGroup(t *testing.T) {
 	}
 }
 
-func TestStaleProbeIsNotPopped(t *testing.T) {
+func TestStaleTrialPodIsNotPopped(t *testing.T) {
 	q, hints, d := fakeHintQueue(2)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)

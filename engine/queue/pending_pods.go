@@ -78,7 +78,7 @@ func (q *Queue) Depths() Depths {
 		Unschedulable: q.unschedulable.size, Gated: q.gated.size, InFlight: q.inFlight}
 }
 
-// NextToAudit returns one unschedulable pod of the next group without a probe, in
+// NextToAudit returns one unschedulable pod of the next group without a trial pod, in
 // rotation. ok is false if there is none.
 func (q *Queue) NextToAudit() (uid string, plugins decision.PluginSet, ok bool) {
 	groups := q.unschedulable.groups
@@ -86,7 +86,7 @@ func (q *Queue) NextToAudit() (uid string, plugins decision.PluginSet, ok bool) 
 		if q.auditTurn++; q.auditTurn >= len(groups) {
 			q.auditTurn = 0
 		}
-		if g := groups[q.auditTurn]; g.probe == nil {
+		if g := groups[q.auditTurn]; g.trial == nil {
 			return g.members.head().UID, g.plugins, true
 		}
 	}
@@ -96,12 +96,12 @@ func (q *Queue) NextToAudit() (uid string, plugins decision.PluginSet, ok bool) 
 // MissedWakeup queues a pod that an audit found to be schedulable.
 func (q *Queue) MissedWakeup(now time.Time, uid string) {
 	e, ok := q.pods[uid]
-	if !ok || e.pool != Unschedulable || e.group.probe != nil {
+	if !ok || e.pool != Unschedulable || e.group.trial != nil {
 		return
 	}
 	q.now = now
 	g := e.group
 	g.anyNode, g.cause = true, SelfAudit
 	q.counts.MissedWakeups++
-	q.startProbe(g)
+	q.startTrial(g)
 }

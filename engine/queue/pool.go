@@ -67,9 +67,9 @@ func (p *pool) remove(e *entry) {
 	p.dropIfEmpty(g)
 }
 
-// dropIfEmpty drops a group that has neither pods nor a probe.
+// dropIfEmpty drops a group that has neither pods nor a trial pod.
 func (p *pool) dropIfEmpty(g *group) {
-	if len(g.members.items) > 0 || g.probe != nil || p.byKey[g.key] != g {
+	if len(g.members.items) > 0 || g.trial != nil || p.byKey[g.key] != g {
 		return
 	}
 	p.removeFromBucket(g)
@@ -80,7 +80,7 @@ func (p *pool) dropIfEmpty(g *group) {
 	p.groups[last] = nil
 	p.groups = p.groups[:last]
 	g.key, g.hints = nil, nil
-	if len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
+	if len(p.free) < maxFreeGroups && cap(g.members.items) <= maxTrialNodes {
 		p.free = append(p.free, g)
 	}
 }

@@ -21,7 +21,7 @@ func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 			return QueuedPodInfo{}, false
 		}
 		q.dequeue(e)
-		if q.dropStaleProbe(e) {
+		if q.dropStaleTrial(e) {
 			continue
 		}
 		e.attempts++
@@ -33,10 +33,10 @@ func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 	}
 }
 
-// dropStaleProbe returns a probe to its group without an attempt if other pods have taken
+// dropStaleTrial returns a trial pod to its group without an attempt if other pods have taken
 // the capacity that it was queued for. It reports whether it did.
-func (q *Queue) dropStaleProbe(e *entry) bool {
-	g := e.probeFor
+func (q *Queue) dropStaleTrial(e *entry) bool {
+	g := e.trialFor
 	if g == nil || g.anyNode {
 		return false
 	}
@@ -56,14 +56,14 @@ func (q *Queue) dropStaleProbe(e *entry) bool {
 	}
 	if !e.unchanged {
 		if key, _ := q.hintsOf(e.UID); key != g.key {
-			q.passProbe(e)
+			q.passTrial(e)
 			return false
 		}
 	}
 	q.counts.StaleWakeups++
-	e.probeFor = nil
+	e.trialFor = nil
 	q.addToGroupOf(e, Unschedulable, g.plugins, g.key, g.hints)
-	g.endProbe()
+	g.endTrial()
 	return true
 }
 
@@ -78,19 +78,19 @@ func (q *Queue) MarkAssumed(uid string) {
 		q.counts.Flushed++
 		e.flushed = false
 	}
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
-// EndProbe separates a pod in flight from its group: the result of its attempt does not
+// EndTrial separates a pod in flight from its group: the result of its attempt does not
 // apply to the group.
-func (q *Queue) EndProbe(uid string) {
+func (q *Queue) EndTrial(uid string) {
 	if e, ok := q.pods[uid]; ok {
-		q.passProbe(e)
+		q.passTrial(e)
 	}
 }
 
 // RequeueUnschedulable returns a pod in flight that no node fits, with the plugins that
-// rejected it. If an event since Pop may help, or the pod had been assumed before, it only
+// rejected it. If an event since Pop may make it schedulable, or the pod had been assumed before, it only
 // backs off.
 func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision.PluginSet) {
 	e, ok := q.pods[uid]
@@ -108,20 +108,20 @@ func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision
 	e.failures = 0
 	e.timestamp, e.plugins, e.flushed = now, plugins, false
 	if e.updated || queue {
-		if e.probeFor != nil {
-			e.probeFor.anyNode = true
+		if e.trialFor != nil {
+			e.trialFor.anyNode = true
 		}
 		q.moveToActiveOrBackoff(e, AttemptFailed)
 		return
 	}
 	q.incoming[Unschedulable][AttemptFailed]++
 	g := q.addToGroupOf(e, Unschedulable, plugins|added, key, hints)
-	if e.probeFor == g {
-		e.probeFor = nil
-		g.endProbe()
+	if e.trialFor == g {
+		e.trialFor = nil
+		g.endTrial()
 		return
 	}
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 // RequeueFailed returns a pod in flight whose attempt failed with an error.
@@ -135,7 +135,7 @@ func (q *Queue) RequeueFailed(now time.Time, uid string) {
 	e.failures++
 	e.timestamp = now
 	q.moveToActiveOrBackoff(e, AttemptFailed)
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 // Activate moves a pod to the active pool at once, regardless of its backoff. It does
@@ -146,11 +146,11 @@ func (q *Queue) Activate(now time.Time, uid string) {
 		return
 	}
 	q.now = now
-	if e.pool == Active { // Pop may drop a stale probe, but not an activated pod
-		q.passProbe(e)
+	if e.pool == Active { // Pop may drop a stale trial pod, but not an activated pod
+		q.passTrial(e)
 		return
 	}
 	q.dequeue(e)
-	q.passProbe(e)
+	q.passTrial(e)
 	q.enqueue(e, Active, ForceActivate)
 }

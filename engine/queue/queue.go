@@ -52,7 +52,7 @@ type Counts struct {
 	Flushed uint64
 	// MissedWakeups is the number of unschedulable pods that an audit found to be schedulable.
 	MissedWakeups uint64
-	// StaleWakeups is the number of probes that returned to their group without an attempt.
+	// StaleWakeups is the number of trial pods that returned to their group without an attempt.
 	StaleWakeups uint64
 }
 
@@ -102,7 +102,7 @@ func (q *Queue) AddGated(now time.Time, p Pod, plugin decision.Plugin) {
 	q.now = now
 	e.Pod, e.timestamp, e.plugins = p, now, decision.PluginSet(0).With(plugin)
 	q.enqueue(e, Gated, PodAdd)
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 func (q *Queue) newEntry(now time.Time, p Pod) *entry {
@@ -121,7 +121,7 @@ func (q *Queue) Update(now time.Time, p Pod, requeue bool) {
 	q.now = now
 	e.unchanged = false
 	if requeue && e.pool != Unschedulable && e.pool != Gated {
-		q.passProbe(e) // its attempt no longer represents the group
+		q.passTrial(e) // its attempt no longer represents the group
 	}
 	switch e.pool {
 	case Active:
@@ -146,7 +146,7 @@ func (q *Queue) updateWaiting(e *entry, p Pod, requeue bool) {
 	pool, plugins, cause := e.pool, e.plugins, PodUpdate
 	if pool == Unschedulable {
 		plugins |= e.group.plugins
-		if e.group.probe != nil { // the probe may no longer represent this pod
+		if e.group.trial != nil { // the trial pod may no longer represent this pod
 			requeue, cause = true, e.group.cause
 		}
 	}
@@ -167,7 +167,7 @@ func (q *Queue) Remove(uid string) {
 	if e, ok := q.pods[uid]; ok {
 		q.dequeue(e)
 		delete(q.pods, uid)
-		q.passProbe(e)
+		q.passTrial(e)
 	}
 }
 

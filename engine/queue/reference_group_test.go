@@ -42,19 +42,19 @@ func (q *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins
 		queue, plugins = hintForEvents(e.events, hints, plugins)
 	}
 	if queue {
-		if e.probeFor != nil {
-			e.probeFor.anyNode = true
+		if e.trialFor != nil {
+			e.trialFor.anyNode = true
 		}
 		q.moveToActiveOrBackoff(e)
 		return
 	}
 	q.addToGroup(e, plugins)
-	if e.probeFor == e.group && e.probeFor != nil {
-		e.probeFor.endProbe()
-		e.probeFor = nil
+	if e.trialFor == e.group && e.trialFor != nil {
+		e.trialFor.endTrial()
+		e.trialFor = nil
 		return
 	}
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 // hintForEvents reports whether the hint for one of the events is positive. If not, it
@@ -77,7 +77,7 @@ func hintForEvents(events []decision.Delta, hints QueueingHints, plugins decisio
 	return false, plugins
 }
 
-func (g *referenceGroup) endProbe() { g.probe, g.anyNode, g.nodes = nil, false, nil }
+func (g *referenceGroup) endTrial() { g.trial, g.anyNode, g.nodes = nil, false, nil }
 
 // members returns the unschedulable pods of a group in queue order.
 func (q *referenceQueue) members(g *referenceGroup) []*refEntry {
@@ -96,29 +96,29 @@ func (q *referenceQueue) members(g *referenceGroup) []*refEntry {
 	return out
 }
 
-// passProbe makes another pod of the group the probe.
-func (q *referenceQueue) passProbe(e *refEntry) {
-	g := e.probeFor
+// passTrial makes another pod of the group the trial pod.
+func (q *referenceQueue) passTrial(e *refEntry) {
+	g := e.trialFor
 	if g == nil {
 		return
 	}
-	e.probeFor, g.probe = nil, nil
-	q.startProbe(g)
+	e.trialFor, g.trial = nil, nil
+	q.startTrial(g)
 }
 
-func (q *referenceQueue) startProbe(g *referenceGroup) {
+func (q *referenceQueue) startTrial(g *referenceGroup) {
 	if members := q.members(g); len(members) > 0 {
-		g.probe, members[0].probeFor = members[0], g
+		g.trial, members[0].trialFor = members[0], g
 		q.moveToActiveOrBackoff(members[0])
 		return
 	}
-	g.endProbe()
+	g.endTrial()
 	delete(q.groups, g.key)
 }
 
-// probeIsValid reports whether a probe may still fit; if not, it returns to its group.
-func (q *referenceQueue) probeIsValid(e *refEntry) bool {
-	g := e.probeFor
+// trialIsValid reports whether a trial pod may still fit; if not, it returns to its group.
+func (q *referenceQueue) trialIsValid(e *refEntry) bool {
+	g := e.trialFor
 	if g == nil || g.anyNode {
 		return true
 	}
@@ -130,9 +130,9 @@ func (q *referenceQueue) probeIsValid(e *refEntry) bool {
 	if len(g.nodes) > 0 {
 		return true
 	}
-	e.probeFor = nil
+	e.trialFor = nil
 	q.addToGroup(e, g.plugins)
-	g.endProbe()
+	g.endTrial()
 	return false
 }
 
@@ -152,7 +152,7 @@ func (q *referenceQueue) handleEvent(now time.Time, d decision.Delta) {
 }
 
 func (q *referenceQueue) applyHint(g *referenceGroup, d *decision.Delta) {
-	if len(q.members(g)) == 0 && g.probe == nil || g.hints.EventsToRegister(g.plugins)&d.Events == 0 || g.probe != nil && g.anyNode {
+	if len(q.members(g)) == 0 && g.trial == nil || g.hints.EventsToRegister(g.plugins)&d.Events == 0 || g.trial != nil && g.anyNode {
 		return
 	}
 	hint, node, added := g.hints.Hint(g.plugins, d)
@@ -160,13 +160,13 @@ func (q *referenceQueue) applyHint(g *referenceGroup, d *decision.Delta) {
 	case hint == decision.QueueSkip:
 		g.plugins |= added
 		return
-	case hint == decision.QueueForAnyNode || len(g.nodes) == maxProbeNodes:
+	case hint == decision.QueueForAnyNode || len(g.nodes) == maxTrialNodes:
 		g.anyNode = true
 	case !slices.Contains(g.nodes, node):
 		g.nodes = append(g.nodes, node)
 	}
-	if g.probe == nil {
-		q.startProbe(g)
+	if g.trial == nil {
+		q.startTrial(g)
 	}
 }
 
@@ -181,21 +181,21 @@ func (q *referenceQueue) regroup(now time.Time) {
 			plugins[e] = e.group.plugins
 		}
 	}
-	probed := map[any]bool{}
+	withTrial := map[any]bool{}
 	for e, set := range plugins {
-		probing := e.group.probe != nil
+		hasTrial := e.group.trial != nil
 		q.addToGroup(e, set)
-		if probing {
-			probed[e.group.key] = true
+		if hasTrial {
+			withTrial[e.group.key] = true
 			e.group.anyNode = true
 		}
 	}
 	for _, g := range old {
-		if g.probe != nil {
-			g.probe.probeFor = nil
+		if g.trial != nil {
+			g.trial.trialFor = nil
 		}
 	}
-	for key := range probed {
-		q.startProbe(q.groups[key])
+	for key := range withTrial {
+		q.startTrial(q.groups[key])
 	}
 }

@@ -30,7 +30,7 @@ type refEntry struct {
 	assumed    bool
 	updated    bool
 	group      *referenceGroup // in which the pod waits
-	probeFor   *referenceGroup // that the pod is the probe of
+	trialFor   *referenceGroup // that the pod is the trial pod of
 }
 
 // referenceGroup is the unschedulable pods of one group.
@@ -38,7 +38,7 @@ type referenceGroup struct {
 	key     any
 	hints   QueueingHints
 	plugins decision.PluginSet
-	probe   *refEntry
+	trial   *refEntry
 	anyNode bool
 	nodes   []string
 }
@@ -73,7 +73,7 @@ func (q *referenceQueue) addGated(now time.Time, p Pod, plugin decision.Plugin) 
 	}
 	e.Pod, e.pool, e.timestamp, e.plugins, e.group = p, Gated, now, 1<<plugin, nil
 	q.scheduleFlush()
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 func (q *referenceQueue) scheduleFlush() {
@@ -90,10 +90,10 @@ func (q *referenceQueue) update(now time.Time, p Pod, requeue bool) {
 	}
 	waiting := e.pool == Unschedulable || e.pool == Gated
 	if requeue && !waiting {
-		q.passProbe(e)
+		q.passTrial(e)
 	}
 	e.Pod = p
-	if e.pool == Unschedulable && e.group.probe != nil {
+	if e.pool == Unschedulable && e.group.trial != nil {
 		requeue = true
 	}
 	switch {
@@ -114,7 +114,7 @@ func (q *referenceQueue) remove(uid string) {
 		return
 	}
 	q.pods = slices.DeleteFunc(q.pods, func(o *refEntry) bool { return o == e })
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 // requeueWaiting moves e to another pool.
@@ -189,7 +189,7 @@ func (q *referenceQueue) pop(now time.Time) (QueuedPodInfo, bool) {
 		if best == nil {
 			return QueuedPodInfo{}, false
 		}
-		if !q.probeIsValid(best) {
+		if !q.trialIsValid(best) {
 			continue
 		}
 		best.pool, best.events, best.updated, best.assumed = InFlight, nil, false, false
@@ -228,13 +228,13 @@ func (q *referenceQueue) requeueFailed(now time.Time, uid string) {
 	q.now, e.timestamp = now, now
 	e.failures++
 	q.moveToActiveOrBackoff(e)
-	q.passProbe(e)
+	q.passTrial(e)
 }
 
 func (q *referenceQueue) markAssumed(uid string) {
 	if e := q.find(uid); e != nil && e.pool == InFlight {
 		e.assumed = true
-		q.passProbe(e)
+		q.passTrial(e)
 	}
 }
 
@@ -242,7 +242,7 @@ func (q *referenceQueue) activate(now time.Time, uid string) {
 	if e := q.find(uid); e != nil && (e.pool == Active || e.pool == Unschedulable || e.pool == Backoff || e.pool == ErrorBackoff) {
 		q.now = now
 		e.pool, e.group = Active, nil
-		q.passProbe(e)
+		q.passTrial(e)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictedPod returns a pod that a node evicted for lack of memory.
+// evictedPod returns a pod that a node evicted because of memory pressure.
 func evictedPod(node string, at time.Time) *model.Pod {
 	p := podOfOwner("evicted", "db", 100)
 	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, Pressure: model.MemoryPressure, At: at}

@@ -84,7 +84,7 @@ func (m *Machine) dropVolumeBind(a *attempt) {
 	}
 }
 
-// notifyVolumesFreed requeues pods that volumes or claims released by a pod may help.
+// notifyVolumesFreed requeues pods that volumes or claims released by a pod may make schedulable.
 func (m *Machine) notifyVolumesFreed(now time.Time, freed bool) {
 	if freed {
 		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})

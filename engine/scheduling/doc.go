@@ -26,9 +26,9 @@
 //
 // After a Bind with an unknown outcome the assumption stays and the pod is read from the API. If the pod
 // is still unbound, Bind is retried with the same node, with increasing delays and at most
-// maxBindAttempts times. The attempt fails when no Bind can succeed any more and the pod is unbound. If
-// a watch event, a refresh or a later Bind shows that the pod is bound, and not the outcome of the first
-// Bind, the machine emits one ReportBound.
+// maxBindAttempts times. The attempt fails when no Bind can succeed any more and the pod is unbound. A
+// watch event, a refresh or a later Bind may show that the pod is bound although the outcome of the
+// first Bind does not. Then the machine emits one ReportBound.
 //
 // # Nominations
 //
@@ -46,7 +46,7 @@
 // flight the pod is not scheduled. Afterwards it is, but no other victims are selected before the current
 // ones are deleted or time out. Nominations of lower-priority pods to that node are cleared. The victims'
 // timeout is the longest grace period plus Config.VictimsTimeout. A node where preemption failed is
-// selected again only if preemption helps on no other node (failed_nodes.go).
+// selected again only if no other node is a candidate (failed_nodes.go).
 //
 // # Holds
 //
@@ -76,8 +76,10 @@
 // that another process started: it evicts the victims that have the DisruptionTarget condition and waits
 // for them.
 //
-// Differences from Kubernetes: the scheduler abandons victims that do not terminate in time
-// (Config.VictimsTimeout); a budget that changes in between is obeyed a second time before it is
-// overruled; after any other refusal of a Preempt, victims are selected again without that node; if the
-// specification of a nominated pod changes, its victims are selected again.
+// Differences from Kubernetes:
+//
+//   - The scheduler abandons victims that do not terminate in time (Config.VictimsTimeout).
+//   - A budget that changes in between is obeyed a second time before it is overruled.
+//   - After any other refusal of a Preempt, victims are selected again without that node.
+//   - If the specification of a nominated pod changes, its victims are selected again.
 package scheduling

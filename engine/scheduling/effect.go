@@ -110,8 +110,8 @@ type MissedWakeup struct {
 }
 
 // ReportBound reports that a pod has the node of a Bind, if the outcome of the attempt's first Bind
-// does not: that outcome was lost, and the watch, a refresh or a later Bind shows it. It is emitted
-// once and has no Outcome. The embedded Bind has the ReportBound's ID.
+// does not. That outcome was lost, and the watch, a refresh or a later Bind shows that the pod is
+// bound. It is emitted once and has no Outcome. The embedded Bind has the ReportBound's ID.
 type ReportBound struct {
 	Bind
 	Duration time.Duration // since the first Bind

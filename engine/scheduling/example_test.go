@@ -46,7 +46,7 @@ func ExampleMachine_Step() {
 	// queued: 0
 }
 
-// A pod that fits no node is reported and waits for an event that may help it.
+// A pod that does not fit on any node is reported. An event that may make it schedulable requeues it.
 func ExampleMachine_Step_unschedulable() {
 	m := newMachine()
 	now := time.Unix(0, 0)

@@ -12,7 +12,7 @@ import (
 
 // failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
 // could not be evicted. While such a victim is on the node, preemption chooses the node only if
-// preemption helps on no other node.
+// no other node is a candidate.
 type failedNodes struct {
 	uid         string
 	nodes       map[string][]string // uids of the victims, by node

@@ -302,7 +302,7 @@ func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
 }
 
 // activate moves a waiting pod to the active pool. A pod in flight is tried again after its
-// attempt, even if no event may help.
+// attempt, even without an event.
 func (m *Machine) activate(now time.Time, uid string) {
 	if pod := m.state.Pod(uid); pod != nil && m.queue.PoolOf(uid) == queue.InFlight {
 		m.queue.Update(now, queuePod(pod), true)

@@ -54,7 +54,7 @@ func (m *Machine) requeueUnschedulable(now time.Time, info queue.QueuedPodInfo, 
 		rejectedBy = rejectedBy.With(decision.DefaultPreemption)
 	}
 	if p != nil && (p.Outcome == decision.PreemptionNominated || p.Outcome == decision.PreemptionVictimsTerminating) {
-		m.queue.EndProbe(info.UID) // these victims are of this pod only
+		m.queue.EndTrial(info.UID) // these victims are of this pod only
 	}
 	m.queue.RequeueUnschedulable(now, info.UID, rejectedBy)
 	m.reportUnschedulable(pod, info.Attempts, s)

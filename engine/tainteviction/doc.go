@@ -3,11 +3,11 @@
 //
 //	Step(now, events) -> (effects, wake)
 //
-// A pod is due at the earliest time that one of its node's NoExecute taints requires: immediately if the pod
-// does not tolerate the taint; never if the first matching toleration has no tolerationSeconds; else that
-// many seconds after the taint was added or the pod was bound, whichever is later. The time is computed from
-// the current objects: it changes when a toleration is edited or a taint removed, and a restart does not
-// change it.
+// A pod is due at the earliest time that one of its node's NoExecute taints requires. This time is now if
+// the pod does not tolerate the taint, and never if the first matching toleration has no tolerationSeconds.
+// Otherwise it is that many seconds after the taint was added or the pod was bound, whichever is later. The
+// time is computed from the current objects: it changes when a toleration is edited or a taint removed, and
+// a restart does not change it.
 //
 //	free ──taint──▶ waiting ──due──▶ Evict ──▶ in flight ──EvictFailed──▶ waiting (100 ms doubling to 30 s)
 //	  ▲               │                            │

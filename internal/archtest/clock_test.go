@@ -23,7 +23,7 @@ var goroutineStarters = map[string]string{
 	"controllers/runner":                "it runs the parts of a controller",
 	"controllers/workqueue":             "it runs the workers of a queue",
 	"controllers/leaderelection":        "it runs the work of a leader",
-	"controllers/metricsserver":         "it serves HTTP",
+	"controllers/componentserver":       "it serves HTTP",
 	"controllers/scheduler":             "it runs the scheduling machine",
 	"controllers/descheduler":           "it runs the descheduling machine",
 	"controllers/workload/workloadtest": "test support",

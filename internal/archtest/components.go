@@ -62,7 +62,7 @@ var components = []component{
 	{"engine/autoscaling", 1, "replicas of HorizontalPodAutoscalers: proposals of metrics, stabilization, scaling policies"},
 	{"engine/budget", 1, "disruption budgets: status, allowed disruptions, decisions about evictions"},
 	{"engine/cluster", 1, "cluster state in columns: assume, forget, fork, topology counters, change log"},
-	{"engine/nodeipam", 1, "allocates the pod ranges of nodes"},
+	{"engine/nodeipam", 1, "allocates the podCIDRs of nodes"},
 	{"engine/nodelifecycle", 1, "finds unreachable nodes, taints nodes that are not ready, and limits the eviction rate per zone"},
 	{"engine/nodepressure", 1, "memory, disk, inodes, pids: thresholds, ranking, node conditions"},
 	{"engine/placement", 1, "filter and score plugins, score cache, queueing hints"},

@@ -13,7 +13,7 @@ import (
 func TestDocumentedTestsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var text []byte
-	for _, file := range []string{"reference/mixed-components.md", "guides/share-a-cluster.md"} {
+	for _, file := range []string{"reference/mixed-components.md", "reference/software.md", "guides/share-a-cluster.md"} {
 		content, err := os.ReadFile(filepath.Join(root, "docs", file))
 		if err != nil {
 			t.Fatal(err)

@@ -149,7 +149,7 @@ func TestOnlyListedComponentsLinkTheServer(t *testing.T) {
 		// The manifests of static pods do not pass through an API server.
 		"agent/staticpod": {Module + "/apiserver/podvalidation"},
 		// The metrics servers serve, authenticate and authorize with the library of the Kubernetes components.
-		"controllers/metricsserver": {"k8s.io/apiserver/pkg"},
+		"controllers/componentserver": {"k8s.io/apiserver/pkg"},
 		// The arithmetic of quotas is a library without a server.
 		"internal/quota":            {"k8s.io/apiserver/pkg/quota", "k8s.io/apiserver/pkg/admission", "k8s.io/kubectl/pkg/util/qos"},
 		"controllers/resourcequota": {"k8s.io/apiserver/pkg/quota"}}

@@ -92,7 +92,7 @@ const nodeUserPrefix = "system:node:"
 // AddHint adds a hint to the error of a refused connection. It returns other errors unchanged.
 func AddHint(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w: is the cluster running? `berth up` starts one", err)
+		return fmt.Errorf("%w: check that the server at this address runs; `berth up` starts a cluster", err)
 	}
 	return err
 }

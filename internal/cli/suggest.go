@@ -107,5 +107,5 @@ func rejectUnknownSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s; see `%s --help`", args[0], cmd.CommandPath(), DidYouMean(args[0], names), cmd.CommandPath())
+	return fmt.Errorf("unknown command %q for %q%s (see `%s --help`)", args[0], cmd.CommandPath(), DidYouMean(args[0], names), cmd.CommandPath())
 }

@@ -22,7 +22,7 @@ type Berth struct {
 	Budgets    Budgets   `json:"budgets" doc:"Evictions through the API, under disruption budgets."`
 
 	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes without heartbeats become Unknown, and how fast nodes get NoExecute taints."`
-	NodeIPAM      NodeIPAM      `json:"nodeIPAM" doc:"Pod ranges of nodes."`
+	NodeIPAM      NodeIPAM      `json:"nodeIPAM" doc:"Allocation of the podCIDRs of nodes."`
 	Taints        Taints        `json:"taints" doc:"Taint eviction."`
 	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
 	Holds         Holds         `json:"holds" doc:"Avoid Holds: an owner's pods avoid a node that evicted one of them."`

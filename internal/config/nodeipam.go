@@ -10,12 +10,12 @@ import (
 // DefaultClusterCIDR has a /24 for each of 32768 nodes.
 const DefaultClusterCIDR = "10.128.0.0/9"
 
-// NodeIPAM holds the options of the allocation of pod ranges to nodes. They are flags in kube-controller-manager.
+// NodeIPAM holds the options of the allocation of podCIDRs to nodes. They are flags in kube-controller-manager.
 type NodeIPAM struct {
 	AllocateNodeCIDRs     bool   `json:"allocateNodeCIDRs" doc:"Whether nodes without spec.podCIDR get one (--allocate-node-cidrs)."`
-	ClusterCIDR           string `json:"clusterCIDR" doc:"IPv4 CIDR of the pod ranges (--cluster-cidr). The first range of the default is chosen by the cluster's identity, so that clusters on one machine rarely use the same ranges; any other CIDR is used from its start."`
+	ClusterCIDR           string `json:"clusterCIDR" doc:"IPv4 CIDR of the podCIDRs (--cluster-cidr). The first range of the default is chosen by the cluster's identity, so that clusters on one machine rarely use the same ranges; any other CIDR is used from its start."`
 	NodeCIDRMaskSize      int    `json:"nodeCIDRMaskSize" doc:"Prefix length of a node's range, at most 30 and at most 16 above that of clusterCIDR (--node-cidr-mask-size)."`
-	ServiceClusterIPRange string `json:"serviceClusterIPRange" doc:"CIDR of Service cluster IPs, which pod ranges must not overlap (--service-cluster-ip-range)."`
+	ServiceClusterIPRange string `json:"serviceClusterIPRange" doc:"CIDR of Service cluster IPs, which podCIDRs must not overlap (--service-cluster-ip-range)."`
 }
 
 func defaultNodeIPAM() NodeIPAM {

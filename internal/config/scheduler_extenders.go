@@ -110,7 +110,7 @@ func compileExtender(diags *diagnostics, path string, in *schedulerv1.Extender) 
 	}
 	u, err := url.Parse(in.URLPrefix)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		diags.errorf("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, e.g. http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
+		diags.errorf("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, such as http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
 	}
 	if e.Prioritize != "" && (e.Weight < 1 || e.Weight > maxWeight) {
 		diags.errorf("%s.weight: %d: must be between 1 and %d with a prioritizeVerb", path, in.Weight, maxWeight)
@@ -155,7 +155,7 @@ func validateManagedResource(diags *diagnostics, path, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
 		diags.errorf("%s: %q: %s", path, name, strings.Join(problems, "; "))
 	} else if !model.IsExtendedResource(name) {
-		diags.errorf("%s: %q: must be an extended resource, e.g. example.com/gpu", path, name)
+		diags.errorf("%s: %q: must be an extended resource, such as example.com/gpu", path, name)
 	}
 }
 

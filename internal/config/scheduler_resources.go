@@ -32,7 +32,7 @@ func fitArgs(r *argReader, c *framework.Config) {
 		c.Fit.Strategy = framework.RequestedToCapacityRatio
 		const field = "scoringStrategy.requestedToCapacityRatio.shape"
 		if ratio := s.RequestedToCapacityRatio; ratio == nil || len(ratio.Shape) == 0 {
-			r.argErrorf(field + ": must have a point, e.g. {utilization: 0, score: 0}")
+			r.argErrorf(field + ": must have a point, such as {utilization: 0, score: 0}")
 		} else {
 			c.Fit.Shape = r.shape(field, ratio.Shape)
 		}

@@ -67,7 +67,7 @@ var Controllers = []controller{
 		return nodelifecycle.Run(ctx, c.client, c.informers, c.settings.Berth.NodeLifecycle.Options(), c.status.Registry, c.env, c.log)
 	}},
 	{"nodeipam", runNodeIPAM},
-	{"taints", func(ctx context.Context, c controllerContext) error {
+	{"tainteviction", func(ctx context.Context, c controllerContext) error {
 		return tainteviction.Run(ctx, c.client, c.informers, c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry, c.env, c.log)
 	}},
 	{"podgc", func(ctx context.Context, c controllerContext) error {
@@ -166,7 +166,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Setting
 }
 
 // RecordsController is the name of the controller that writes the journal.
-const RecordsController = "records"
+const RecordsController = "displacementrecords"
 
 // runDisplacementRecords runs the controller of displacement records and Avoid Holds.
 func runDisplacementRecords(ctx context.Context, c controllerContext) error {
@@ -181,7 +181,7 @@ func runDisplacementRecords(ctx context.Context, c controllerContext) error {
 	return displacementrecords.Run(ctx, o)
 }
 
-// runNodeIPAM runs the controller of pod ranges, unless it is disabled.
+// runNodeIPAM runs the controller of podCIDRs, unless it is disabled.
 func runNodeIPAM(ctx context.Context, c controllerContext) error {
 	options := c.settings.Berth.NodeIPAM
 	if !options.AllocateNodeCIDRs {

@@ -14,7 +14,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_*
 	_ "k8s.io/component-base/metrics/prometheus/workqueue"               // workqueue_*
 
-	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/componentserver"
 	queues "github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/metrics"
 	"github.com/berthproject/berth/internal/settings"
@@ -29,7 +29,7 @@ const (
 // StatusServer serves the health, metrics and configuration of the controllers.
 type StatusServer struct {
 	// Certificate is the serving certificate; nil means a self-signed one.
-	Certificate   metricsserver.Certificate
+	Certificate   componentserver.Certificate
 	listener      net.Listener // nil: serve nothing
 	config        any          // for /configz
 	Registry      *prometheus.Registry
@@ -73,7 +73,7 @@ func (s *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *re
 	if err != nil {
 		return err
 	}
-	server := metricsserver.Server{Component: "controller", Client: client, Listener: s.listener, Certificate: s.Certificate, Readyz: s.ready,
-		Protected: metricsserver.NewMux(s.Registry, s.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
+	server := componentserver.Server{Component: "controller", Client: client, Listener: s.listener, Certificate: s.Certificate, Readyz: s.ready,
+		Protected: componentserver.NewMux(s.Registry, s.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
 	return server.Start(ctx, wg)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Hold converts a Hold. A Reserve Hold gets a placeholder pod that reserves its room. The placeholder has no
+// Hold converts a Hold. A Reserve Hold gets a placeholder pod that reserves its capacity. The placeholder has no
 // scheduler profile, has the requests of the victim, and is nominated to the node.
 func (conv *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
 	s := &h.Spec

@@ -54,7 +54,7 @@ func (*failingStore) Detach(ctx context.Context) (context.Context, context.Cance
 func (*failingStore) Now() time.Time                       { return time.Unix(0, 0) }
 func (*failingStore) Sleep(context.Context, time.Duration) {}
 
-// TestErrorNamesTheCauseOfRetries checks that the error after the last attempt says why the attempts failed.
+// TestErrorNamesTheCauseOfRetries checks that the error after the last attempt names the cause of the failures.
 func TestErrorNamesTheCauseOfRetries(t *testing.T) {
 	conflict := apierrors.NewConflict(corev1.Resource("pods"), "web", errors.New("the UID differs"))
 	for want, s := range map[string]*failingStore{

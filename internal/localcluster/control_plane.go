@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/componentstatus"
-	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/controllermanager"
@@ -67,6 +67,6 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 
 // ServingCertificate returns a serving certificate of a component on this machine, signed
 // by the cluster's CA. It is renewed before it expires.
-func ServingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
+func ServingCertificate(authority *pki.Authority, component string) (componentserver.Certificate, error) {
 	return authority.RenewingServing(component, pki.APIServerAltNames(nil))
 }

@@ -133,11 +133,12 @@ func visitSafely(d *decoder, visit func(*decoder) error) (err error) {
 // errStop is what a function returns to end reading.
 var errStop = errors.New("stop")
 
-// visitor receives the records of a segment. The functions for snapshots may be nil.
+// visitor receives the records of a segment. All functions but step may be nil.
 type visitor struct {
-	object   func(any)
-	decision func(Decision)
-	step     func(*Step) error // errStop ends reading
+	object      func(any)
+	decision    func(Decision)
+	observation func(time.Time, any) error // errStop ends reading
+	step        func(*Step) error          // errStop ends reading
 }
 
 // visit reads the records of a segment. It returns torn if it ended at an incomplete or damaged frame.
@@ -159,6 +160,11 @@ func (s *Segment) visit(v visitor) (torn bool, err error) {
 				return err
 			} else if v.decision != nil {
 				v.decision(Decision{at, effect})
+			}
+		case observedRecord:
+			at, o := d.time(), d.object(d.byte())
+			if v.observation != nil {
+				return v.observation(at, o)
 			}
 		case stepRecord:
 			return v.step(d.step())
@@ -234,6 +240,12 @@ func (s *Segment) stateAt(at time.Time) (*State, error) {
 	_, err := s.visit(visitor{
 		object:   func(o any) { state.applyEvent(o) },
 		decision: func(d Decision) { state.applyDecision(decidedPod(d.Effect).UID, d) },
+		observation: func(now time.Time, o any) error {
+			if !now.After(at) { // a later record may still be of an earlier step
+				state.observe(o)
+			}
+			return nil
+		},
 		step: func(s *Step) error {
 			if s.Now.After(at) {
 				return errStop

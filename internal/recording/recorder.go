@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,6 +49,7 @@ type Recorder struct {
 	w    *writer
 
 	mu        sync.Mutex
+	started   bool
 	pending   batch
 	collapsed bool // pending steps were dropped
 	// flushEarly receives an element when half of maxPending waits, so that Run writes before the interval ends.
@@ -61,10 +63,11 @@ type Recorder struct {
 
 // batch is a list of steps, with their events and effects in sequence.
 type batch struct {
-	steps   []stepHeader
-	events  []scheduling.Event
-	effects []scheduling.Effect
-	largest int // the number of events and effects of the largest step
+	steps    []stepHeader // and observations
+	events   []scheduling.Event
+	effects  []scheduling.Effect
+	largest  int // the number of events and effects of the largest step
+	numSteps int // without observations
 }
 
 // size returns the number of steps, events and effects without those of the largest step.
@@ -72,14 +75,35 @@ func (b *batch) size() int { return len(b.steps) + len(b.events) + len(b.effects
 
 // stepHeader is a step without its events and effects.
 type stepHeader struct {
-	now, wake              time.Time
-	limit, events, effects int
+	now, wake                    time.Time
+	limit, numEvents, numEffects int
+	observed                     bool // an observation: one event, which is no input of the machine
+}
+
+// pendingStep is a step or an observation.
+type pendingStep struct {
+	stepHeader
+	events  []scheduling.Event
+	effects []scheduling.Effect
+}
+
+// all returns the steps and observations in order, each with its events and effects.
+func (b *batch) all() iter.Seq[pendingStep] {
+	return func(yield func(pendingStep) bool) {
+		events, effects := b.events, b.effects
+		for _, h := range b.steps {
+			if !yield(pendingStep{h, events[:h.numEvents], effects[:h.numEffects]}) {
+				return
+			}
+			events, effects = events[h.numEvents:], effects[h.numEffects:]
+		}
+	}
 }
 
 func (b *batch) reset() {
 	clear(b.events)
 	clear(b.effects)
-	b.steps, b.events, b.effects, b.largest = b.steps[:0], b.events[:0], b.effects[:0], 0
+	b.steps, b.events, b.effects, b.largest, b.numSteps = b.steps[:0], b.events[:0], b.effects[:0], 0, 0
 }
 
 // Open opens a directory for a recording. It returns an error if another process has opened the files of the writer.
@@ -122,6 +146,9 @@ func (r *Recorder) Start(now time.Time, options any) error {
 	r.observed.Lock()
 	defer r.observed.Unlock()
 	r.w.startRun(now, data)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = true
 	return nil
 }
 
@@ -133,21 +160,33 @@ func (r *Recorder) Add(now time.Time, events []scheduling.Event, limit int, effe
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.makeRoom()
+	p := &r.pending
+	p.numSteps++
+	p.steps = append(p.steps, stepHeader{now: now, wake: wake, limit: limit, numEvents: len(events), numEffects: len(effects)})
+	p.events = append(p.events, events...)
+	p.effects = append(p.effects, effects...)
+	p.largest = max(p.largest, len(events)+len(effects))
+	r.flushIfFull()
+}
+
+// flushIfFull makes Run write early if half of maxPending waits. The caller holds mu.
+func (r *Recorder) flushIfFull() {
+	if r.pending.size() <= maxPending/2 {
+		return
+	}
+	select {
+	case r.flushEarly <- struct{}{}:
+	default:
+	}
+}
+
+// makeRoom drops the pending steps if too many wait. The caller holds mu.
+func (r *Recorder) makeRoom() {
 	if r.pending.size() > maxPending {
 		r.mu.Unlock()
 		r.collapse()
 		r.mu.Lock()
-	}
-	p := &r.pending
-	p.steps = append(p.steps, stepHeader{now, wake, limit, len(events), len(effects)})
-	p.events = append(p.events, events...)
-	p.effects = append(p.effects, effects...)
-	p.largest = max(p.largest, len(events)+len(effects))
-	if p.size() > maxPending/2 {
-		select {
-		case r.flushEarly <- struct{}{}:
-		default:
-		}
 	}
 }
 
@@ -158,7 +197,7 @@ func (r *Recorder) collapse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.w.apply(&r.pending)
-	r.dropped.Add(int64(len(r.pending.steps)))
+	r.dropped.Add(int64(r.pending.numSteps))
 	r.collapsed = true
 	r.pending.reset()
 }
@@ -187,8 +226,8 @@ func (r *Recorder) Flush() {
 	if r == nil {
 		return
 	}
-	steps := r.encodePending()
-	if steps == 0 {
+	steps, encoded := r.encodePending()
+	if !encoded {
 		return
 	}
 	n, err := r.w.write()
@@ -201,37 +240,37 @@ func (r *Recorder) Flush() {
 	r.report(err)
 }
 
-// encodePending encodes the pending steps and returns their number. It drops them if writing failed recently.
-func (r *Recorder) encodePending() int {
+// encodePending encodes the pending steps and observations. It drops them if writing failed recently. It returns the number
+// of steps, and reports whether there is something to write.
+func (r *Recorder) encodePending() (steps int, encoded bool) {
 	r.observed.Lock()
 	defer r.observed.Unlock()
 	r.mu.Lock()
 	b, collapsed := r.pending, r.collapsed
 	r.pending, r.collapsed = r.w.spare, false
 	r.mu.Unlock()
-	steps := len(b.steps)
 	if collapsed {
 		r.w.endSegment(true)
 	}
 	switch {
-	case steps == 0:
+	case len(b.steps) == 0:
 	case r.w.failing && time.Now().Before(r.w.retryAt):
 		r.w.apply(&b)
-		r.dropped.Add(int64(steps))
-		steps = 0
+		r.dropped.Add(int64(b.numSteps))
 	default:
 		r.w.encode(&b)
+		steps, encoded = b.numSteps, r.w.encoder != nil && len(r.w.encoder.buf) > 0
 	}
 	b.reset()
 	r.w.spare = b
-	return steps
+	return steps, encoded
 }
 
 // report logs the first failure and the end of failures.
 func (r *Recorder) report(err error) {
 	switch {
 	case err != nil && !r.w.failing:
-		r.o.Log.Error("Recording the scheduler's inputs failed; steps are dropped until it works again", "directory", r.dir, "error", err)
+		r.o.Log.Error("Failed to record the scheduler's inputs; steps are dropped until it works again", "directory", r.dir, "error", err)
 	case err == nil && r.w.failing:
 		r.o.Log.Info("Recording the scheduler's inputs works again", "droppedSteps", r.dropped.Load())
 	}

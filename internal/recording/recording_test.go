@@ -64,7 +64,7 @@ func newCluster(t *testing.T, dir string, o Options) *cluster {
 }
 
 func node(name string) *model.Node {
-	return &model.Node{Name: name, Labels: model.Labels{{Key: "kubernetes.io/hostname", Value: name}}, Allocatable: model.Resources{MilliCPU: 2000, Memory: 1 << 30}, AllocatablePods: 110, Ready: true}
+	return &model.Node{Name: name, UID: name, Labels: model.Labels{{Key: "kubernetes.io/hostname", Value: name}}, Allocatable: model.Resources{MilliCPU: 2000, Memory: 1 << 30}, AllocatablePods: 110, Ready: true}
 }
 
 // step feeds events, and then the outcomes and changes that the effects cause.
@@ -499,7 +499,8 @@ func BenchmarkRecord(b *testing.B) {
 			for i := range pods {
 				add(i)
 			}
-			n += r.encodePending()
+			steps, _ := r.encodePending()
+			n += steps
 			bytes += len(appendFrame(r.w.frame[:0], r.w.encoder.buf, r.w.z))
 			r.w.encoder.buf = r.w.encoder.buf[:0]
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// objectTypes are the types of objects in events, by tag.
+// objectTypes are the types of objects in events and of observations, by tag.
 var objectTypes = []reflect.Type{
 	reflect.TypeFor[model.Pod](), reflect.TypeFor[model.Node](), reflect.TypeFor[model.NodeEviction](), reflect.TypeFor[model.Namespace](), reflect.TypeFor[model.SpreadGroup](),
 	reflect.TypeFor[model.Budget](), reflect.TypeFor[model.PriorityClass](), reflect.TypeFor[model.ResourceClaim](), reflect.TypeFor[model.Hold](),
 	reflect.TypeFor[model.PersistentVolume](), reflect.TypeFor[model.PersistentVolumeClaim](), reflect.TypeFor[model.StorageClass](), reflect.TypeFor[model.CSINode](),
 	reflect.TypeFor[model.CSIDriver](), reflect.TypeFor[model.CSIStorageCapacity](), reflect.TypeFor[model.VolumeAttachment](),
+	reflect.TypeFor[PodDetails](), reflect.TypeFor[NodeStatus](), reflect.TypeFor[NodePressure](), reflect.TypeFor[HoldSupport](),
 }
 
 // effectTypes are the types of effects, by tag.

@@ -19,7 +19,9 @@ type State struct {
 	// Options are the options of the machine. See Header.
 	Options   json.RawMessage
 	objects   map[objectKey]any
-	decisions map[string]Decision // by UID of the pod
+	observed  map[objectKey][]byte // encoded observations
+	reports   int                  // size of the NodePressure observations in bytes
+	decisions map[string]Decision  // by UID of the pod
 }
 
 // Decision is an effect with the time of its step.
@@ -35,7 +37,7 @@ type objectKey struct {
 }
 
 func newState() *State {
-	return &State{objects: map[objectKey]any{}, decisions: map[string]Decision{}}
+	return &State{objects: map[objectKey]any{}, observed: map[objectKey][]byte{}, decisions: map[string]Decision{}}
 }
 
 // Pods returns the pods, sorted by namespace, name and UID. They must not be modified.
@@ -48,6 +50,13 @@ func (s *State) Pods() []*model.Pod {
 // Nodes returns the nodes, sorted by name. They must not be modified.
 func (s *State) Nodes() []*model.Node {
 	return sortedObjects(s, func(a, b *model.Node) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Budgets returns the disruption budgets, sorted by namespace and name. They must not be modified.
+func (s *State) Budgets() []*model.Budget {
+	return sortedObjects(s, func(a, b *model.Budget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 func sortedObjects[T any](s *State, compare func(a, b *T) int) []*T {
@@ -64,7 +73,7 @@ func sortedObjects[T any](s *State, compare func(a, b *T) int) []*T {
 // Objects returns all objects as events, sorted by kind, namespace and name (pods: UID).
 func (s *State) Objects() []scheduling.Event {
 	out := make([]scheduling.Event, 0, len(s.objects))
-	for _, k := range s.sortedKeys() {
+	for _, k := range sortedKeys(s.objects) {
 		out = append(out, s.objects[k])
 	}
 	return out
@@ -76,10 +85,20 @@ func (s *State) LastDecision(uid string) (Decision, bool) {
 	return d, ok
 }
 
-func (s *State) sortedKeys() []objectKey {
-	return slices.SortedFunc(maps.Keys(s.objects), func(a, b objectKey) int {
+func sortedKeys[T any](objects map[objectKey]T) []objectKey {
+	return slices.SortedFunc(maps.Keys(objects), func(a, b objectKey) int {
 		return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	})
+}
+
+// applyStep applies the events and effects of a step.
+func (s *State) applyStep(now time.Time, events []scheduling.Event, effects []scheduling.Effect) {
+	for _, e := range events {
+		s.applyEvent(e)
+	}
+	for _, e := range effects {
+		s.applyEffect(now, e)
+	}
 }
 
 func (s *State) applyEvent(event scheduling.Event) {
@@ -87,6 +106,7 @@ func (s *State) applyEvent(event scheduling.Event) {
 	case scheduling.Outcome:
 	case scheduling.Remove:
 		k, ok := keyOf(event.Object)
+		s.forgetObservations(s.objects[k])
 		if delete(s.objects, k); ok && k.tag == podTag {
 			delete(s.decisions, k.name)
 		}

@@ -17,6 +17,7 @@ const (
 	objectRecord   byte = 'O'
 	decisionRecord byte = 'D'
 	stepRecord     byte = 'S'
+	observedRecord byte = 'V'
 )
 
 // minSegments is the minimum number of segments of a recording of the maximum size, unless its snapshots are large.
@@ -79,47 +80,68 @@ func (w *writer) endSegment(gap bool) {
 	w.header.Gap = w.header.Gap || gap
 }
 
-// apply applies steps to the state.
+// apply applies steps and observations to the state.
 func (w *writer) apply(b *batch) {
-	events, effects := b.events, b.effects
-	for _, s := range b.steps {
-		for _, e := range events[:s.events] {
-			w.state.applyEvent(e)
+	for s := range b.all() {
+		if s.observed {
+			w.state.observe(s.events[0])
+			continue
 		}
-		for _, e := range effects[:s.effects] {
-			w.state.applyEffect(s.now, e)
-		}
-		events, effects = events[s.events:], effects[s.effects:]
+		w.state.applyStep(s.now, s.events, s.effects)
 	}
 }
 
-// encode encodes steps, after a header and a snapshot if they start a segment, and applies them to the state.
+// startSegment encodes the header and the snapshot of a segment.
+func (w *writer) startSegment(now time.Time) {
+	w.encoder, w.starting = newEncoder(), true
+	w.header.Number++
+	w.header.Start = now.UTC()
+	w.encodeHeader()
+	w.encodeSnapshot()
+	w.header.Gap = false
+}
+
+// encode encodes steps and observations, after a header and a snapshot if they start a segment, and applies them to the state. A step starts a segment.
 func (w *writer) encode(b *batch) {
-	if w.encoder == nil {
-		w.encoder, w.starting = newEncoder(), true
-		w.header.Number++
-		w.header.Start = b.steps[0].now.UTC()
-		w.encodeHeader()
-		w.encodeSnapshot()
-		w.header.Gap = false
-	}
-	e, events, effects := w.encoder, b.events, b.effects
-	for _, s := range b.steps {
+	for s := range b.all() {
+		switch {
+		case s.observed && w.encoder == nil: // a part of the snapshot
+			w.state.observe(s.events[0])
+			continue
+		case s.observed:
+			w.encodeObservation(s.now, s.events[0])
+			continue
+		case w.encoder == nil:
+			w.startSegment(s.now)
+		}
+		e := w.encoder
 		e.buf = append(e.buf, stepRecord)
 		e.time(s.now)
 		e.int(int64(s.limit))
-		e.uint(uint64(s.events))
-		for _, event := range events[:s.events] {
+		e.uint(uint64(len(s.events)))
+		for _, event := range s.events {
 			e.event(event)
 		}
-		e.uint(uint64(s.effects))
-		for _, effect := range effects[:s.effects] {
+		e.uint(uint64(len(s.effects)))
+		for _, effect := range s.effects {
 			w.encodeEffect(effect)
 		}
 		e.time(s.wake)
-		events, effects = events[s.events:], effects[s.effects:]
+		w.state.applyStep(s.now, s.events, s.effects)
 	}
-	w.apply(b)
+}
+
+// encodeObservation appends an observation unless it equals that of the state.
+func (w *writer) encodeObservation(now time.Time, o any) {
+	if data, changed := w.state.observe(o); changed {
+		w.encoder.observation(now, data)
+	}
+}
+
+func (e *encoder) observation(now time.Time, data []byte) {
+	e.buf = append(e.buf, observedRecord)
+	e.time(now)
+	e.buf = append(e.buf, data...)
 }
 
 // encodeEffect appends an effect after its length.
@@ -145,11 +167,14 @@ func (w *writer) encodeHeader() {
 }
 
 func (w *writer) encodeSnapshot() {
-	for _, k := range w.state.sortedKeys() {
+	for _, k := range sortedKeys(w.state.objects) {
 		w.encoder.buf = append(w.encoder.buf, objectRecord)
 		w.encoder.object(w.state.objects[k])
 	}
-	for _, k := range w.state.sortedKeys() {
+	for _, k := range sortedKeys(w.state.observed) {
+		w.encoder.observation(w.header.Start, w.state.observed[k])
+	}
+	for _, k := range sortedKeys(w.state.objects) {
 		if d, ok := w.state.decisions[k.name]; ok && k.tag == podTag {
 			w.encoder.buf = append(w.encoder.buf, decisionRecord)
 			w.encoder.time(d.At)

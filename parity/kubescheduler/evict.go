@@ -45,7 +45,7 @@ func (s *store) createPod(index, preemptions int, name string) error {
 }
 
 func (s *store) addPod(pod *corev1.Pod, index, preemptions int) {
-	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: preemptions, answered: preemptions > 0}
+	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: preemptions, finished: preemptions > 0}
 	s.pods.events <- watch.Event{Type: watch.Added, Object: pod}
 }
 
@@ -110,7 +110,7 @@ func (s *store) markUnschedulable(h *trackedPod) {
 		h.refused = true
 		s.refused++
 	}
-	if s.workload.Refusals {
-		s.markAnswered(h)
+	if s.workload.CountUnschedulable {
+		s.markFinished(h)
 	}
 }

@@ -53,17 +53,17 @@ func (s *store) arriveAll(ctx context.Context) error {
 }
 
 // await waits for the given number of decisions, and until no binding or eviction has happened for settle seconds.
-func (s *store) await(ctx context.Context, answers int, settle float64) error {
+func (s *store) await(ctx context.Context, to int, settle float64) error {
 	const timeout = 5 * time.Minute
 	for start := time.Now(); ; {
 		s.mu.Lock()
-		answered, sinceLast := s.answered, time.Since(s.last)
+		finished, sinceLast := s.finished, time.Since(s.last)
 		s.mu.Unlock()
-		if answered >= answers && (settle == 0 || sinceLast.Seconds() > settle) {
+		if finished >= to && (settle == 0 || sinceLast.Seconds() > settle) {
 			return nil
 		}
 		if time.Since(start) > timeout {
-			return fmt.Errorf("%s: %d of %d pods answered after %v", s.workload.Name, answered, answers, timeout)
+			return fmt.Errorf("%s: %d of %d pods finished after %v", s.workload.Name, finished, to, timeout)
 		}
 		select {
 		case <-ctx.Done():

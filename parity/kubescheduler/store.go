@@ -23,7 +23,7 @@ type store struct {
 	tracked  map[string]*trackedPod // by name
 	version  int64
 	order    []string // bound pods that arrived, oldest first
-	answered int      // pods that were bound or, with Refusals, found unschedulable
+	finished int      // pods that were bound or, with CountUnschedulable, found unschedulable
 	changed  chan struct{}
 
 	started                                      time.Time
@@ -36,7 +36,7 @@ type trackedPod struct {
 	pod         *corev1.Pod
 	index       int // in Pods; -1 if it did not arrive
 	preemptions int // how often it was a victim, under any name
-	answered    bool
+	finished    bool
 	refused     bool
 }
 
@@ -98,7 +98,7 @@ func (s *store) bind(name, node string) error {
 		s.remove(s.order[0])
 		s.order = s.order[1:]
 	}
-	s.markAnswered(h)
+	s.markFinished(h)
 	return nil
 }
 
@@ -115,13 +115,13 @@ func (s *store) remove(name string) {
 	delete(s.tracked, name)
 }
 
-// markAnswered counts a pod that was bound or found unschedulable, once.
-func (s *store) markAnswered(h *trackedPod) {
-	if h.index < 0 || h.answered {
+// markFinished counts a pod that was bound or found unschedulable, once.
+func (s *store) markFinished(h *trackedPod) {
+	if h.index < 0 || h.finished {
 		return
 	}
-	h.answered = true
-	s.answered++
+	h.finished = true
+	s.finished++
 	select {
 	case s.changed <- struct{}{}:
 	default:

@@ -61,7 +61,7 @@ func singleTemplate(change func(string, *corev1.PodSpec)) func(*Workload, int) {
 }
 
 func unschedulable(w *Workload, pods int) {
-	w.Refusals = true
+	w.CountUnschedulable = true
 	singleTemplate(oversized)(w, pods)
 }
 

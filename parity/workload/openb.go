@@ -28,7 +28,7 @@ var priorities = map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 50
 // Pods arrive in the order of the file, in batches. Evictions are immediate, and a victim
 // arrives again at once. A positive limit is the maximum number of pods.
 func OpenB(dir string, limit int) (*Workload, error) {
-	w := &Workload{Name: "openb", Batch: 50, Settle: 12, Recreate: true, Refusals: true}
+	w := &Workload{Name: "openb", Batch: 50, Settle: 12, Recreate: true, CountUnschedulable: true}
 	err := readCSV(filepath.Join(dir, "openb_node_list_all_node.csv"), func(f func(string) string) error {
 		amounts, err := quantities(f, map[corev1.ResourceName]string{corev1.ResourceCPU: "cpu_milli", corev1.ResourceMemory: "memory_mib", GPU: "gpu"})
 		if err != nil {

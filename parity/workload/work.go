@@ -30,12 +30,12 @@ type Workload struct {
 	// instead of when each pod has been bound or found unschedulable.
 	Settle float64
 	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives when
-	// each of them has been bound or, with Refusals, found unschedulable.
+	// each of them has been bound or, with CountUnschedulable, found unschedulable.
 	Batch int
 	// Recreate makes each victim of preemption arrive again as a new pod.
 	Recreate bool
-	// Refusals counts unschedulable pods as answered.
-	Refusals bool
+	// CountUnschedulable counts unschedulable pods as finished.
+	CountUnschedulable bool
 	// OnDemand creates pods when they arrive, so that the process holds none that the scheduler
 	// does not hold. Their creation is then measured, too.
 	OnDemand bool

@@ -35,7 +35,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	if err != nil {
 		return false
 	}
-	a.w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, resource))
+	a.w.Log("agent", "evict", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, resource))
 	current := a.w.API().Pod(key)
 	a.w.Notify(Evicted{Pod: current, HasCondition: current != nil})
 	return true

@@ -64,7 +64,7 @@ func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, changed bool
 	}
 	if p.deleted {
 		if a.w.API().DeletePod(key, pre, new(int64)) == nil {
-			a.w.Log("agent", "gone", key, key+" is deleted from "+p.object.Spec.NodeName)
+			a.w.Log("agent", "delete", key, key+" is deleted from "+p.object.Spec.NodeName)
 		}
 		return
 	}

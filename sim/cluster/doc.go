@@ -10,8 +10,13 @@
 //	sim/fakeowners          owners that exist only by name
 //	sim/invariants          checks after every commit and scheduler step
 //
-// Programs around it: sim/script (text scenarios), sim/random (generates and shrinks scenarios),
-// sim/replay (records and replays the scheduler's inputs), sim/chaos (all displacements at once),
-// sim/thrashing (futile moves), sim/trace (clusters and traces given by the user), sim/drainactor
-// (berth drain and kubectl drain).
+// Programs around it:
+//
+//   - sim/script: text scenarios
+//   - sim/random: generates and shrinks scenarios
+//   - sim/replay: records and replays the scheduler's inputs
+//   - sim/chaos: all displacements at once
+//   - sim/thrashing: futile moves
+//   - sim/trace: clusters and traces given by the user
+//   - sim/drainactor: berth drain and kubectl drain
 package cluster

@@ -125,7 +125,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 }
 
 // testWorld returns a world after five minutes: two nodes, the pods web, db and low on them, and the pod pending, which
-// fits no node.
+// does not fit on any node.
 func testWorld(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	o, err := cluster.Defaults()

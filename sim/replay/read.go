@@ -61,7 +61,7 @@ func Run(file string, r io.Reader, o cluster.Options) (*Result, error) {
 		return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
+		return nil, fmt.Errorf("%s: empty: must be an input log, as berth simulate --input-log writes it", file)
 	}
 	if !p.hasFooter && p.result.FirstDifference == 0 {
 		return nil, fmt.Errorf("%s:%d: the journal is truncated: its footer is missing; the %d steps up to here gave the %d recorded effects",
@@ -98,10 +98,10 @@ func (p *player) readFooter(line []byte) error {
 func (p *player) readHeader(line []byte) error {
 	var h header
 	if err := decodeStrict(line, &h); err != nil {
-		return fmt.Errorf("journal: %w: want the first line of a journal, with %q, as berth simulate --journal writes it", err, Version)
+		return fmt.Errorf("journal: %w: must begin with the first line of an input log, with %q, as berth simulate --input-log writes it", err, Version)
 	}
 	if h.Journal != Version {
-		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
+		return fmt.Errorf("journal: %q: must begin with the first line of an input log, with %q, as berth simulate --input-log writes it", h.Journal, Version)
 	}
 	if current := fingerprint(&p.o); h.Options != current {
 		return fmt.Errorf("options: %s: the journal was recorded with options other than the current ones (%s): use the same --config, --seed and --scenario", h.Options, current)

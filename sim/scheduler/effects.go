@@ -62,7 +62,7 @@ func (r *request) reportUnschedulable(e scheduling.ReportUnschedulable) error {
 	text := explain.Message(e.Summary)
 	if !e.Retry {
 		r.s.w.Notify(Rejected{})
-		r.s.w.Log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
+		r.s.w.Log("scheduler", "unschedulable", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
 	}
 	return r.writePodScheduled(reason, text)
 }

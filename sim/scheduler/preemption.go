@@ -52,7 +52,7 @@ func (r *request) nominate(node string) error {
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
-			r.s.w.Log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is no longer nominated")
+			r.s.w.Log("scheduler", "clearnomination", r.pod.Key(), r.pod.Key()+" is no longer nominated")
 		}
 		return nil
 	})

@@ -72,7 +72,7 @@ func readKill(p *parser, w *tokens) error {
 	}
 	if !cluster.IsKillable(actor) {
 		killable := slices.DeleteFunc(cluster.Actors(), func(a string) bool { return !cluster.IsKillable(a) })
-		return fmt.Errorf("%q: want agent or one of %s", actor, strings.Join(killable, ", "))
+		return fmt.Errorf("%q: must be agent or one of %s", actor, strings.Join(killable, ", "))
 	}
 	p.addStep(func(r *run) error { r.w.Kill(actor, d); return nil })
 	return nil
@@ -114,7 +114,7 @@ func forEachAgent(p *parser, w *tokens, text string, f func(*agent.Agents, strin
 func actorName(w *tokens) (string, error) {
 	actor, err := w.name("the actor")
 	if err == nil && !cluster.IsActor(actor) {
-		err = fmt.Errorf("%q: want %s", actor, strings.Join(cluster.Actors(), ", "))
+		err = fmt.Errorf("%q: must be one of %s", actor, strings.Join(cluster.Actors(), ", "))
 	}
 	return actor, err
 }
@@ -141,7 +141,7 @@ func actorAndKind(w *tokens) (string, store.Kind, error) {
 	}
 	kind, err := w.name("the kind")
 	if err == nil && !cluster.Watches(actor, store.Kind(kind)) {
-		err = fmt.Errorf("%s does not watch %q; want a kind that it watches, in the plural, such as pods", actor, kind)
+		err = fmt.Errorf("%s %q: must be a kind that the actor watches, in the plural, such as pods", actor, kind)
 	}
 	return actor, store.Kind(kind), err
 }
@@ -176,7 +176,7 @@ func readFault(p *parser, w *tokens) error {
 	}
 	fault, ok := sim.ParseFault(word)
 	if !ok || fault == sim.NoFault {
-		return fmt.Errorf("%q: want refuse, conflict, requestlost, responselost, delayed, unanswered or partial", word)
+		return fmt.Errorf("%q: must be refuse, conflict, requestlost, responselost, delayed, unanswered or partial", word)
 	}
 	kind, err := w.name("the request kind")
 	if err != nil {
@@ -184,7 +184,7 @@ func readFault(p *parser, w *tokens) error {
 	}
 	kind = sim.ParseRequestKind(kind)
 	if !sim.IsRequestKind(kind) {
-		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(sim.RequestKindNames(), ", "))
+		return fmt.Errorf("request kind %q: must be any, or one of %s", kind, strings.Join(sim.RequestKindNames(), ", "))
 	}
 	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {

@@ -61,7 +61,7 @@ func readPolicy(dir, file string) (config.Descheduler, error) {
 		return config.Descheduler{}, err
 	}
 	if len(docs) != 1 {
-		return config.Descheduler{}, fmt.Errorf("%s: has %d documents, want one %s", file, len(docs), config.DeschedulerKind)
+		return config.Descheduler{}, fmt.Errorf("%s: has %d documents: must be one %s", file, len(docs), config.DeschedulerKind)
 	}
 	return config.ReadDescheduler(docs[0], config.DeschedulerReadOptions{})
 }

@@ -34,7 +34,7 @@ func readEvict(p *parser, w *tokens) error {
 			e := e
 			e.Pod = objectKey(store.Pods, n)
 			r.w.Displacement.Evict(e, func(response displacement.EvictionResponse) {
-				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, response))
+				r.w.Log("scenario", "response", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, response))
 			})
 		}
 		return nil
@@ -54,7 +54,7 @@ func readDrain(p *parser, w *tokens) error {
 	requester := o.values["by"]
 	switch {
 	case o.has("surge") && !o.has("berth"):
-		return errors.New("surge: only berth drain supports it; want berth surge")
+		return errors.New("surge: must be set with berth: only berth drain supports it")
 	case o.has("berth"):
 		p.addStep(func(r *run) error {
 			r.log("node " + node + " is being drained by berth drain")
@@ -80,7 +80,7 @@ func readPressure(p *parser, w *tokens) error {
 	}
 	resource, err := w.name("what its node is low on")
 	if err == nil && resource != "memory" && resource != "ephemeral-storage" && resource != "pids" {
-		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", resource)
+		err = fmt.Errorf("%q: must be memory, ephemeral-storage or pids", resource)
 	}
 	p.addStep(func(r *run) error {
 		if !r.w.Agents.EvictForPressure(objectKey(store.Pods, name), resource) {

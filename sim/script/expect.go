@@ -76,7 +76,7 @@ func expectation(w *tokens) (func(*run) error, error) {
 	case "bound", "pending", "running", "terminating", "failed":
 		return expectCount(w, word)
 	default:
-		return nil, fmt.Errorf("unknown expectation %q", word)
+		return nil, fmt.Errorf("expectation %q: must be one of pod, event, no event, recorded, node, victims, budget, service, replicaset, holds, bound, pending, running, terminating, failed", word)
 	}
 }
 

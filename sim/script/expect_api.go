@@ -94,7 +94,7 @@ func expectNode(w *tokens) (func(*run) error, error) {
 		}
 	case "ready", "notready", "unknown":
 	default:
-		return nil, fmt.Errorf("unknown node state %q", state)
+		return nil, fmt.Errorf("node state %q: must be one of tainted, untainted, ready, notready, unknown", state)
 	}
 	return func(r *run) error {
 		o, _ := r.w.API().Get(store.Nodes, name)

@@ -53,12 +53,12 @@ func expectNumbers(w *tokens, kind string, numbers numbersFunc) (func(*run) erro
 		}
 	}
 	if len(want) == 0 {
-		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(accepted, " "))
+		return nil, fmt.Errorf("%s %s: must have an expected value of %s", kind, name, strings.Join(accepted, " "))
 	}
 	return func(r *run) error {
 		actual, exists := numbers(r, name)
 		if !exists {
-			return fmt.Errorf("there is no %s %s", kind, name)
+			return fmt.Errorf("%s %s: not found", kind, name)
 		}
 		for _, word := range accepted {
 			word = strings.TrimSuffix(word, "=")

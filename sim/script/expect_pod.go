@@ -36,7 +36,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 		text, _ = w.quoted()
 	case "bound", "gated", "deleted", "running", "succeeded", "terminating", "ready", "unready":
 	default:
-		return nil, fmt.Errorf("unknown pod state %q", state)
+		return nil, fmt.Errorf("pod state %q: must be one of on, bound, pending, nominated, running, succeeded, failed, gated, terminating, deleted, disrupted, ready, unready", state)
 	}
 	return func(r *run) error {
 		p := r.w.API().Pod(objectKey(store.Pods, name))

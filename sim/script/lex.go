@@ -69,7 +69,7 @@ func (w *tokens) name(description string) (string, error) {
 // literal reads a given word.
 func (w *tokens) literal(want string) error {
 	if s, ok := w.next(); !ok || s != want {
-		return fmt.Errorf("%q: want %q", s, want)
+		return fmt.Errorf("%q: must be %q", s, want)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (w *tokens) duration(description string) (time.Duration, error) {
 	s, ok := w.next()
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 || d > 1000*time.Hour {
-		return 0, fmt.Errorf("%s: %q: want a duration such as 90s, 1m30s, up to 1000h", description, s)
+		return 0, fmt.Errorf("%s: %q: must be a duration such as 90s, 1m30s, up to 1000h", description, s)
 	}
 	return d, nil
 }
@@ -123,7 +123,7 @@ func expand(name string) ([]string, error) {
 	low, err := strconv.Atoi(first[len(prefix):])
 	high, err2 := strconv.Atoi(strings.TrimPrefix(last, prefix))
 	if err != nil || err2 != nil || high < low || high-low >= maxRange {
-		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, maxRange)
+		return nil, fmt.Errorf("%s: must be a range such as n1..n3, of at most %d", name, maxRange)
 	}
 	var out []string
 	for i := low; i <= high; i++ {

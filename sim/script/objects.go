@@ -144,7 +144,7 @@ func readBudget(p *parser, w *tokens) error {
 		}
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount("minAvailable"), amount("maxUnavailable")
 		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) && o.err == nil {
-			o.err = errors.New("want exactly one of minAvailable= and maxUnavailable=")
+			o.err = errors.New("must have exactly one of minAvailable= and maxUnavailable=")
 		}
 		return b
 	})

@@ -63,7 +63,7 @@ func readDelete(p *parser, w *tokens) error {
 	}
 	k, ok := objectKinds[word]
 	if !ok {
-		return fmt.Errorf("unknown kind %q", word)
+		return fmt.Errorf("kind %q: must be one of %s", word, strings.Join(slices.Sorted(maps.Keys(objectKinds)), ", "))
 	}
 	name, err := w.name("the name")
 	if err != nil {
@@ -111,11 +111,11 @@ func (p *parser) addNodeUpdateAt(w *tokens, text string, f func(*corev1.Node, ti
 
 func readTaint(p *parser, w *tokens) error {
 	if len(w.list) != 2 {
-		return errors.New("want a node and a taint")
+		return errors.New("must have a node and a taint")
 	}
 	t, err := parseTaint(w.list[1])
 	if err != nil {
-		return fmt.Errorf("%s: want %w", w.list[1], err)
+		return fmt.Errorf("%s: must be %w", w.list[1], err)
 	}
 	err = p.addNodeUpdateAt(w, "is tainted with "+t.ToString(), func(n *corev1.Node, now time.Time) {
 		at := metav1.NewTime(now)
@@ -129,7 +129,7 @@ func readTaint(p *parser, w *tokens) error {
 
 func readUntaint(p *parser, w *tokens) error {
 	if len(w.list) != 2 {
-		return errors.New("want a node and a taint's key")
+		return errors.New("must have a node and the key of a taint")
 	}
 	taint := w.list[1]
 	err := p.addNodeUpdate(w, "is no longer tainted with "+taint, func(n *corev1.Node) {
@@ -156,7 +156,7 @@ func readLabel(p *parser, w *tokens) error {
 	}
 	k := objectKinds[word]
 	if k != store.Nodes && k != store.Pods && k != store.Namespaces {
-		return fmt.Errorf("%q: want node, pod or namespace", word)
+		return fmt.Errorf("%q: must be node, pod or namespace", word)
 	}
 	name, err := w.name("the name")
 	if err != nil {
@@ -165,7 +165,7 @@ func readLabel(p *parser, w *tokens) error {
 	pairs, _ := w.next()
 	labels, err := parseLabels(pairs)
 	if err != nil {
-		return fmt.Errorf("%q: want %w", pairs, err)
+		return fmt.Errorf("%q: must be %w", pairs, err)
 	}
 	p.addStep(func(r *run) error {
 		return r.change(k, objectKey(k, name), "is labeled "+pairs, func(o store.Object) {

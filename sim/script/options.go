@@ -26,7 +26,7 @@ func (w *tokens) options(accepted ...string) (*options, error) {
 		key, value, hasValue := strings.Cut(word, "=")
 		flag := slices.Contains(accepted, key) && !hasValue
 		if !flag && !(hasValue && slices.Contains(accepted, key+"=")) {
-			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(accepted, " "))
+			return nil, fmt.Errorf("unknown word %q: must be one of %s", word, strings.Join(accepted, " "))
 		}
 		if _, exists := o.values[key]; exists {
 			return nil, fmt.Errorf("%s is given twice", key)
@@ -41,7 +41,7 @@ func (o *options) has(key string) bool { _, ok := o.values[key]; return ok }
 // fail records the first error: a value that is not what want describes.
 func (o *options) fail(key, want string) {
 	if o.err == nil {
-		o.err = fmt.Errorf("%s=%s: want %s", key, o.values[key], want)
+		o.err = fmt.Errorf("%s=%s: must be %s", key, o.values[key], want)
 	}
 }
 

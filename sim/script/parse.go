@@ -61,9 +61,9 @@ func Parse(file, text string) (*Scenario, error) {
 // untrustedDecisions is the maximum number of decisions in an event of an untrusted scenario.
 const untrustedDecisions = 64
 
-// ParseUntrusted parses a scenario that another user wrote: it must not refer to files, its quantities must not have large
-// exponents, and its ranges must not have more than maxNames names in total, where names of lines longer than 256 bytes
-// count several times.
+// ParseUntrusted parses a scenario that another user wrote. It must not refer to files, and its quantities must not have
+// large exponents. Its ranges must not have more than maxNames names in total; names of lines longer than 256 bytes count
+// several times.
 func ParseUntrusted(file, text string, maxNames int) (*Scenario, error) {
 	return parseWith(&parser{untrusted: true, maxNames: maxNames}, file, text)
 }
@@ -94,7 +94,7 @@ func (p *parser) expand(name string) ([]string, error) {
 	names, err := expand(name)
 	p.names += len(names) * (1 + p.length/256)
 	if err == nil && p.untrusted && p.names > p.maxNames {
-		return nil, fmt.Errorf("%s: the scenario has more than %d names: want shorter ranges", name, p.maxNames)
+		return nil, fmt.Errorf("%s: the scenario has more than %d names: use shorter ranges", name, p.maxNames)
 	}
 	return names, err
 }
@@ -102,10 +102,10 @@ func (p *parser) expand(name string) ([]string, error) {
 // checkFile returns an error if the scenario must not refer to a file.
 func (p *parser) checkFile(file string) error {
 	if p.untrusted {
-		return fmt.Errorf("%s: files are not available here: want a scenario without files", file)
+		return fmt.Errorf("%s: files are not available here: the scenario must not refer to files", file)
 	}
 	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
+		return fmt.Errorf("%s: must be a file in or below the directory of the scenario", file)
 	}
 	return nil
 }
@@ -151,14 +151,14 @@ func (p *parser) read(line string) error {
 	}
 	word, ok := w.next()
 	if !ok {
-		return errors.New("no action at that time; want a verb: " + verbList())
+		return errors.New("no action at that time: must be one of " + verbList())
 	}
 	if current, deprecated := deprecatedVerbs[word]; deprecated {
 		word = current
 	}
 	v, ok := verbs[word]
 	if !ok {
-		return fmt.Errorf("unknown verb %q; want %s", word, verbList())
+		return fmt.Errorf("unknown verb %q: must be one of %s", word, verbList())
 	}
 	if err := v.read(p, w); err != nil {
 		return fmt.Errorf("%s: %w; write: %s", word, err, v.usage)

@@ -21,7 +21,7 @@ func TestUntrustedScenarios(t *testing.T) {
 		{"pod a emptydir=data:1e+3000", "exponents"},
 		{"option hard=memory.available<1e3000", "exponents"},
 		{"option decisions=64", ""},
-		{"option decisions=65", "decisions=65: want a whole number from 1 to 64"},
+		{"option decisions=65", "decisions=65: must be a whole number from 1 to 64"},
 		{"partition n1..n101", "more than 100 names"},
 	} {
 		_, err := ParseUntrusted("scenario", c.text, 100)

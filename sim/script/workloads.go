@@ -91,7 +91,7 @@ func readScale(p *parser, w *tokens) error {
 	word, _ := w.next()
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q: want a number of replicas", word)
+		return fmt.Errorf("%q: must be a number of replicas", word)
 	}
 	p.addStep(func(r *run) error {
 		replicas, k := int32(n), store.ReplicaSets

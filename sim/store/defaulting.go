@@ -34,7 +34,7 @@ func defaultNode(n *corev1.Node) {
 	}
 }
 
-// MarkJoining makes a node one that has just registered and is not Ready. As the API server
+// MarkJoining sets the state of a node that has just registered: Ready is False. As the API server
 // does (TaintNodesByCondition), it adds the not-ready taint; Ready nodes do not get it here,
 // since it would be removed at once.
 func MarkJoining(n *corev1.Node) {

@@ -1,6 +1,6 @@
-// Package store is an in-memory API server for virtual time: objects by kind and key, one revision
-// for all of them, preconditions on UID and resourceVersion, bindings that succeed once, and
-// graceful deletion of pods. It returns the errors of a real API server.
+// Package store is an in-memory API server for virtual time. It has objects by kind and key, with
+// one revision for all of them. It supports preconditions on UID and resourceVersion, bindings
+// that succeed once, and graceful deletion of pods. It returns the errors of a real API server.
 //
 // Stored objects are immutable. Update passes a shallow copy to its function, which replaces what
 // it changes, so readers may keep objects. OnCommit receives every commit in order; package sim

@@ -18,7 +18,7 @@ func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) erro
 	return s.Update(Pods, key, pre, func(o Object) error {
 		p, ok := o.(*corev1.Pod)
 		if !ok {
-			return fmt.Errorf("pods hold an object of type %T", o)
+			return fmt.Errorf("object %s of type %T: must be a Pod", key, o)
 		}
 		return f(p)
 	})

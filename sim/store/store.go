@@ -30,7 +30,7 @@ func (c *Change) Object() Object {
 	return c.Old
 }
 
-// Store is the API server. Create it with New. It is not safe for concurrent use.
+// Store is an in-memory API server for virtual time. Create it with New. It is not safe for concurrent use.
 type Store struct {
 	// OnCommit receives every commit.
 	OnCommit func(Change)
@@ -128,8 +128,8 @@ func (s *Store) Create(o Object) error {
 // Precondition is required of an object before a write; empty fields are ignored.
 type Precondition struct{ UID, ResourceVersion string }
 
-// Update replaces an object. f modifies a shallow copy and must replace what it references, or
-// returns an error; ErrUnchanged means success without a write. The object is deleted if it then
+// Update replaces an object. f modifies a shallow copy, and must not modify referenced values: it replaces them. f may
+// return an error; ErrUnchanged means success without a write. The object is deleted if it then
 // has a deletion timestamp, but neither a grace period nor finalizers.
 func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) error) error {
 	t := s.tables[k]

@@ -83,7 +83,7 @@ func observeRounds(w *cluster.Cluster, c *Case, out *Outcome) {
 func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
-	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of round |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of run |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Cases() {
 		for _, variant := range Variants() {
 			out, err := Run(dir, c, variant, o)

@@ -60,7 +60,7 @@ func (c *Collector) Run(ctx context.Context) {
 			err = c.CollectImages(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.opts.Log.Error(err, "Failed to collect garbage, retrying at the next interval")
+			c.opts.Log.Error(err, "Failed to collect garbage; retrying at the next interval")
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (c *Collector) refreshImages(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := c.detectImages(ctx, c.opts.Now()); err != nil && ctx.Err() == nil {
-		c.opts.Log.Error(err, "Failed to list images, retrying at the next collection")
+		c.opts.Log.Error(err, "Failed to list images; retrying at the next collection")
 	}
 }
 

@@ -1,14 +1,14 @@
 // Package gc garbage-collects images and terminated containers. Sandboxes and directories of
 // removed pods are removed by agent/pods.
 //
-// Images: every 5 minutes, if the usage of the image file system is at least the high threshold
-// (85 %), unused images are removed until it is at the low threshold (80 %), least recently
-// used first. An image is in use if a container, running or terminated, or a pod's image volume
-// refers to it. Pinned images, sandbox images and images younger than the minimum age are kept.
-// Unused images older than the maximum age are removed at any usage, once the agent has run for
-// that long. Ages count from the pull (ImagePulled), or from the agent's start. In the kubelet
-// they count from the next detection, up to 5 minutes later; meanwhile it evicts pods although
-// unused images could be removed.
+// Images: every 5 minutes the collector compares the usage of the image file system with the
+// high threshold (85 %). If it is at or above the threshold, unused images are removed until it
+// is at the low threshold (80 %), least recently used first. An image is in use if a container,
+// running or terminated, or a pod's image volume refers to it. Pinned images, sandbox images
+// and images younger than the minimum age are kept. Unused images older than the maximum age
+// are removed at any usage, once the agent has run for that long. Ages count from the pull
+// (ImagePulled), or from the agent's start. In the kubelet they count from the next detection,
+// up to 5 minutes later; meanwhile it evicts pods although unused images could be removed.
 //
 // Containers: every minute. Of each container of a pod the newest terminated instance is kept,
 // for its log. Those of removed pods are not kept.

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// imageRecord is what the collector knows of an image.
+// imageRecord holds the collector's data about an image.
 type imageRecord struct {
 	id            string
 	size          int64 // compressed, from the runtime

@@ -76,7 +76,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 func socketPath(endpoint string) (string, error) {
 	path := strings.TrimPrefix(endpoint, "unix://")
 	if !strings.HasPrefix(path, "/") {
-		return "", fmt.Errorf("runtime endpoint %q: must be the absolute path of a unix socket, e.g. unix:///run/containerd/containerd.sock", endpoint)
+		return "", fmt.Errorf("runtime endpoint %q: must be the absolute path of a unix socket, such as unix:///run/containerd/containerd.sock", endpoint)
 	}
 	return path, nil
 }

@@ -28,8 +28,8 @@ func attacker(name, attack string, user int64) *cri.ContainerConfig {
 }
 
 // TestExecInHostileContainer checks that a container that stops, kills or traces the processes in
-// it affects neither the agent nor commands in other containers, that each command ends within
-// its timeout, and that no process of a command remains.
+// it affects neither the agent nor commands in other containers. Each command must end within its
+// timeout, and no process of a command may remain.
 func TestExecInHostileContainer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		attack string

@@ -263,7 +263,7 @@ func (s *sandbox) openProcess() (int, error) {
 	p := s.process
 	s.mu.Unlock()
 	if p == nil || p.hasExited() {
-		return -1, errors.New("sandbox is down")
+		return -1, errors.New("sandbox is not ready")
 	}
 	return p.duplicateFD()
 }

@@ -33,7 +33,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	s.opMu.Lock() // prevents the removal of the sandbox
 	defer s.opMu.Unlock()
 	if !s.ready() {
-		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
+		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is not ready", sandbox)
 	}
 	if err := r.checkTarget(config, sandbox); err != nil {
 		return "", err

@@ -66,8 +66,8 @@ func TestStartWithoutSandbox(t *testing.T) {
 	if err := h.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
-		t.Errorf("StartContainer: %v, want sandbox is down", err)
+	if err := h.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is not ready") {
+		t.Errorf("StartContainer: %v, want sandbox is not ready", err)
 	}
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {

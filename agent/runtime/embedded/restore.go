@@ -54,7 +54,7 @@ func (r *Runtime) restore() error {
 	if r.network == nil {
 		return nil
 	}
-	return r.network.Sweep(func(id string) bool { s := r.sandboxes[id]; return s != nil && !s.record.Down })
+	return r.network.GC(func(id string) bool { s := r.sandboxes[id]; return s != nil && !s.record.Down })
 }
 
 // isComplete reports whether the creation of the sandbox was completed. An incomplete one was

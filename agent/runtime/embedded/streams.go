@@ -72,7 +72,7 @@ func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest
 		return "", notFound("sandbox", request.GetPodSandboxId())
 	}
 	if !s.ready() {
-		return "", fmt.Errorf("sandbox %s is down", s.record.ID)
+		return "", fmt.Errorf("sandbox %s is not ready", s.record.ID)
 	}
 	response, err := r.streams.GetPortForward(request)
 	return response.GetUrl(), err

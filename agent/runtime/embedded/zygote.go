@@ -83,7 +83,7 @@ func (s *shimFactory) requestFork(dir string, files []int) (int, error) {
 	}
 	if err != nil || n == 0 {
 		s.stopZygote()
-		return 0, errors.Join(errors.New("no answer from the zygote"), err)
+		return 0, errors.Join(errors.New("berth-shims, the process that starts shims, did not respond"), err)
 	}
 	pid, err := strconv.Atoi(string(reply[:n]))
 	if err != nil {

@@ -32,8 +32,8 @@ func TestStoppedZygote(t *testing.T) {
 	}
 	abandoned := h.create(sb, sandboxConfig, shell("abandoned", "exec sleep 1000"))
 	other := h.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
-	if err := h.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
-		t.Errorf("StartContainer: %v, want no answer", err)
+	if err := h.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "did not respond") {
+		t.Errorf("StartContainer: %v, want did not respond", err)
 	}
 	_ = syscall.Kill(zygote, syscall.SIGCONT)
 	h.waitUntil("the stopped zygote has exited", func() bool { return processExited(zygote) })

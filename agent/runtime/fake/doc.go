@@ -5,8 +5,12 @@
 // recorded calls with Calls. To restart the agent, pass the same Service to a new one. To restart
 // the runtime, call BreakEventStreams.
 //
-// The fake keeps the properties that its users rely on: IDs are never reused; a container is
-// stopped before it is removed; a sandbox is removed with its containers; StopContainer with a
-// grace period blocks until the container has exited or the period is over; an unknown ID is
-// NotFound; each exit is sent once to each current reader of Events.
+// The fake keeps the properties that its users rely on:
+//
+//   - IDs are never reused; an unknown ID is NotFound.
+//   - A container is stopped before it is removed, and a sandbox is removed with its
+//     containers.
+//   - StopContainer with a grace period blocks until the container has exited or the period is
+//     over.
+//   - Each exit is sent once to each current reader of Events.
 package fake

@@ -24,6 +24,8 @@ const SimulatedNodesUser = "system:berth:simulated-nodes"
 type Options struct {
 	// Certificate of the agent's credential.
 	Certificate tls.Certificate
+	// Renewed returns the certificate that replaces Certificate, or nil. It may be nil.
+	Renewed func() *tls.Certificate
 	// ClientCA is the PEM of the CA of the API server's client certificate.
 	ClientCA []byte
 	// APIServer is the API server's URL, by which the address to listen on is selected. It is empty
@@ -101,7 +103,7 @@ func localAddress(server string) string {
 
 // Run serves until ctx is done.
 func (s *Server) Run(ctx context.Context, agent Agent) error {
-	o := server.Options{Listener: s.listener, Certificate: s.opts.Certificate, ClientCA: s.opts.ClientCA, Client: s.opts.Client, Log: s.opts.Log}
+	o := server.Options{Listener: s.listener, Certificate: s.opts.Certificate, Renewed: s.opts.Renewed, ClientCA: s.opts.ClientCA, Client: s.opts.Client, Log: s.opts.Log}
 	for _, n := range s.nodes {
 		o.Nodes = append(o.Nodes, newNode(n, agent, &s.opts))
 	}

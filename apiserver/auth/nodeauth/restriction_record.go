@@ -13,7 +13,7 @@ import (
 
 // admitRecord restricts the displacement records that a node writes in events: they must be about
 // the node and a pod bound to it. Avoid Holds follow from records, so a node could otherwise move
-// the pods of other nodes to itself. Other events are not restricted.
+// the pods of other nodes to itself. admitDisplacementEvent restricts events without a record.
 func (r *Restriction) admitRecord(ctx context.Context, node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Create && hasRecord(a.GetOldObject()) {
 		oldRecord, err := recordOf(a, a.GetOldObject())
@@ -24,8 +24,11 @@ func (r *Restriction) admitRecord(ctx context.Context, node string, a admission.
 			return forbid(a, "node %q can only change displacement records about itself, this one is about %q", node, oldRecord.Node)
 		}
 	}
-	if a.GetOperation() == admission.Delete || !hasRecord(a.GetObject()) {
+	if a.GetOperation() == admission.Delete {
 		return nil
+	}
+	if !hasRecord(a.GetObject()) {
+		return r.admitDisplacementEvent(ctx, node, a)
 	}
 	record, err := recordOf(a, a.GetObject())
 	if err != nil {

@@ -3,6 +3,7 @@ package nodeauth
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
@@ -23,6 +24,12 @@ func event(t *testing.T, record *journal.Displacement) *eventsv1.Event {
 	}
 	e.Annotations, e.Labels = map[string]string{journal.Annotation: text}, map[string]string{journal.Label: record.Cause}
 	return e
+}
+
+// upstreamEvent returns an event of a kubelet about a pod.
+func upstreamEvent(reason, host, pod string) *eventsv1.Event {
+	return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "e"}, Reason: reason, DeprecatedSource: corev1.EventSource{Host: host},
+		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: "a", Name: pod}}
 }
 
 // TestNodeWritesOnlyRecordsAboutItself checks that a compromised node cannot write records about other nodes, pods or
@@ -51,6 +58,14 @@ func TestNodeWritesOnlyRecordsAboutItself(t *testing.T) {
 		"added later":        {write{admission.Update, "events.k8s.io:events", "e", eventOf(record("n2", "a", "other", "u", nil)), noRecord, "a"}, "records about itself"},
 		"overwritten":        {write{admission.Update, "events.k8s.io:events", "e", eventOf(local), eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
 		"removed":            {write{admission.Update, "events.k8s.io:events", "e", noRecord, eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
+		"upstream event":     {write{admission.Create, "events.k8s.io:events", "", upstreamEvent("Evicted", "n1", "local"), nil, "a"}, ""},
+		"upstream, deleted":  {write{admission.Create, "events.k8s.io:events", "", upstreamEvent("Evicted", "n1", "none"), nil, "a"}, ""},
+		"upstream, node":     {write{admission.Create, ":events", "", upstreamEvent("Evicted", "n2", "none"), nil, "a"}, "displacements from itself"},
+		"upstream, pod":      {write{admission.Create, "events.k8s.io:events", "", upstreamEvent("Preempting", "n1", "other"), nil, "a"}, "spec.nodeName set to itself"},
+		"upstream, taint":    {write{admission.Create, "events.k8s.io:events", "", upstreamEvent("TaintManagerEviction", "n1", "local"), nil, "a"}, "by other components"},
+		"upstream, updated":  {write{admission.Update, "events.k8s.io:events", "e", upstreamEvent("Evicted", "n2", "none"), noRecord, "a"}, "displacements from itself"},
+		"core type":          {write{admission.Create, ":events", "", &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "e"}, Reason: "Evicted", Source: corev1.EventSource{Host: "n2"}}, nil, "a"}, "displacements from itself"},
+		"other reason":       {write{admission.Create, "events.k8s.io:events", "", upstreamEvent("Pulled", "n2", "other"), nil, "a"}, ""},
 		"record of the node": {write{admission.Update, "events.k8s.io:events", "e", eventOf(local), eventOf(local), "a"}, ""},
 	})
 }

@@ -39,12 +39,14 @@ func (a *Authority) FrontProxy() (FrontProxy, error) {
 			return files, err
 		}
 	}
+	observe("front-proxy-ca", ca)
 	key, err := loadOrCreateKey(files.KeyFile, false)
 	if err != nil {
 		return files, err
 	}
 	cert, err := readCert(files.CertFile)
 	if err == nil && !needsRenewal(cert, a.now()) && cert.CheckSignatureFrom(ca) == nil && key.PublicKey.Equal(cert.PublicKey) {
+		observe(FrontProxyUser, cert)
 		return files, nil
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -57,5 +59,9 @@ func (a *Authority) FrontProxy() (FrontProxy, error) {
 	if err != nil {
 		return files, fmt.Errorf("creating the certificate for aggregated API servers: %w", err)
 	}
-	return files, WriteFileAtomic(files.CertFile, encodeCert(cert.Raw))
+	if err := WriteFileAtomic(files.CertFile, encodeCert(cert.Raw)); err != nil {
+		return files, err
+	}
+	observe(FrontProxyUser, cert)
+	return files, nil
 }

@@ -50,16 +50,28 @@ func TestCertificatesAreRenewedAtDifferentTimes(t *testing.T) {
 	if len(renewedAt) < 3 {
 		t.Errorf("renewals of 20 certificates: got %v %% of the lifetime, want at least 3 different times", slices.Sorted(maps.Keys(renewedAt)))
 	}
+	if certificateExpiry(t)["kube-scheduler-serving"] == 0 {
+		t.Error("got no metric berth_certificate_not_after_timestamp_seconds of the certificate, want it")
+	}
+}
+
+// certificateExpiry returns the values of berth_certificate_not_after_timestamp_seconds by certificate.
+func certificateExpiry(t *testing.T) map[string]float64 {
+	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := map[string]float64{}
 	for _, f := range families {
-		if f.GetName() == "berth_certificate_not_after_timestamp_seconds" {
-			return
+		if f.GetName() != "berth_certificate_not_after_timestamp_seconds" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
 		}
 	}
-	t.Error("got no metric berth_certificate_not_after_timestamp_seconds, want it")
+	return out
 }
 
 // TestRenewalFailureKeepsCertificate checks that a certificate that cannot be renewed stays in use.

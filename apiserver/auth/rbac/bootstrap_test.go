@@ -155,7 +155,7 @@ func TestBuiltInPermissions(t *testing.T) {
 		{node, []string{"list :pods", "get :secrets s", "update :nodes n"}, false}, // the node authorizer grants these, not RBAC
 		{descheduler, []string{"create :pods/eviction p", "list :nodes", "update coordination.k8s.io:leases descheduler", "get coordination.k8s.io:leases berth-scheduler", "list metrics.k8s.io:pods"}, true},
 		{descheduler, []string{"delete :pods p", "get :secrets s", "update coordination.k8s.io:leases berth-scheduler"}, false},
-		{simulated, []string{"create :nodes", "patch :pods/status p", "delete :pods p", "update coordination.k8s.io:leases n"}, true},
+		{simulated, []string{"create :nodes", "patch :pods/status p", "delete :pods p", "update coordination.k8s.io:leases n", "create certificates.k8s.io:certificatesigningrequests"}, true},
 		{simulated, []string{"get :secrets s", "create :pods", "create :pods/binding p"}, false},
 	} {
 		for _, request := range tc.requests {

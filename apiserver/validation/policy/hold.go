@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// maxCause is the maximum length in bytes of a Hold's cause, which is a word.
+// maxCause is the maximum length in bytes of spec.cause.
 const maxCause = 63
 
 // DefaultHold sets the count to 1 and the protocol of ports to TCP.

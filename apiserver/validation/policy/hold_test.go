@@ -16,7 +16,7 @@ func validHold() *v1alpha1.Hold {
 	return &v1alpha1.Hold{
 		ObjectMeta: metav1.ObjectMeta{Name: "reserve-1", Namespace: "default"},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Reserve, Owner: v1alpha1.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "u"},
-			Node: "n1", Cause: "Rebalance", Until: metav1.NewTime(time.Unix(1000, 0)),
+			Node: "n1", Cause: "Descheduling", Until: metav1.NewTime(time.Unix(1000, 0)),
 			Victim: &v1alpha1.Victim{UID: "v", Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}, HostPorts: []v1alpha1.HostPort{{Port: 80}}}},
 	}
 }

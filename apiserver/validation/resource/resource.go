@@ -13,14 +13,15 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// Limits of the requests of a claim and of the devices of a slice.
-const (
-	maxDeviceRequests = 32
-	maxSliceDevices   = 128
-)
-
-// DefaultResourceClaim sets the allocation mode ExactCount and the count 1.
-func DefaultResourceClaim(c *resourcev1.ResourceClaim) { defaultRequests(c.Spec.Devices.Requests) }
+// DefaultResourceClaim sets the allocation mode ExactCount, the count 1, and the operator Equal of tolerations.
+func DefaultResourceClaim(c *resourcev1.ResourceClaim) {
+	defaultRequests(c.Spec.Devices.Requests)
+	if c.Status.Allocation != nil {
+		for i := range c.Status.Allocation.Devices.Results {
+			defaultTolerations(c.Status.Allocation.Devices.Results[i].Tolerations)
+		}
+	}
+}
 
 // DefaultResourceClaimTemplate sets the defaults of a claim in a template.
 func DefaultResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) {
@@ -37,127 +38,132 @@ func defaultRequests(requests []resourcev1.DeviceRequest) {
 	for i := range requests {
 		if exact := requests[i].Exactly; exact != nil {
 			setDefaults(&exact.AllocationMode, &exact.Count)
+			defaultTolerations(exact.Tolerations)
 		}
 		for j := range requests[i].FirstAvailable {
-			setDefaults(&requests[i].FirstAvailable[j].AllocationMode, &requests[i].FirstAvailable[j].Count)
+			sub := &requests[i].FirstAvailable[j]
+			setDefaults(&sub.AllocationMode, &sub.Count)
+			defaultTolerations(sub.Tolerations)
 		}
+	}
+}
+
+func defaultTolerations(tolerations []resourcev1.DeviceToleration) {
+	for i := range tolerations {
+		defaulting.Set(&tolerations[i].Operator, resourcev1.DeviceTolerationOpEqual)
 	}
 }
 
 // ValidateResourceClaim validates a new claim.
 func ValidateResourceClaim(c *resourcev1.ResourceClaim) field.ErrorList {
 	errs := checks.ObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, validateDeviceRequests(c.Spec.Devices.Requests, field.NewPath("spec", "devices", "requests"))...)
+	return append(errs, validateClaimSpec(&c.Spec, nil, field.NewPath("spec"))...)
 }
 
 // ValidateResourceClaimUpdate rejects changes of the spec.
 func ValidateResourceClaimUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, checks.Immutable(c.Spec, old.Spec, field.NewPath("spec"))...)
-	return append(errs, ValidateResourceClaim(c)...)
+	errs = append(errs, checks.ObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)...)
+	return append(errs, validateClaimSpec(&c.Spec, &old.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateResourceClaimStatusUpdate rejects changes of an existing allocation, reservations without
-// an allocation, and duplicate reservations. An allocation without reservations may be removed.
+// ValidateResourceClaimStatusUpdate rejects reservations without an allocation. The generated rules reject changes
+// of an existing allocation and duplicate reservations. An allocation without reservations may be removed.
 func ValidateResourceClaimStatusUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")
 	if len(c.Status.ReservedFor) > 0 && c.Status.Allocation == nil {
 		errs = append(errs, field.Forbidden(path.Child("reservedFor"), "may not be specified when `allocated` is not set"))
 	}
-	uids := sets.New[string]()
-	for i, user := range c.Status.ReservedFor {
-		if uids.Has(string(user.UID)) {
-			errs = append(errs, field.Duplicate(path.Child("reservedFor").Index(i).Child("uid"), user.UID))
-		}
-		uids.Insert(string(user.UID))
-	}
-	if old.Status.Allocation != nil && c.Status.Allocation != nil {
-		errs = append(errs, checks.Immutable(c.Status.Allocation, old.Status.Allocation, path.Child("allocation"))...)
-	}
-	return errs
+	return append(errs, generated(resourcev1.Validate_ResourceClaimStatus, path, &c.Status, &old.Status)...)
 }
 
 // ValidateResourceClaimTemplate validates a new template.
 func ValidateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := checks.ObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, validateDeviceRequests(t.Spec.Spec.Devices.Requests, field.NewPath("spec", "spec", "devices", "requests"))...)
+	return append(errs, validateClaimSpec(&t.Spec.Spec, nil, field.NewPath("spec", "spec"))...)
 }
 
 // ValidateResourceClaimTemplateUpdate rejects changes of the spec.
 func ValidateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, checks.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
-	return append(errs, ValidateResourceClaimTemplate(t)...)
+	errs = append(errs, checks.ObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)...)
+	return append(errs, validateClaimSpec(&t.Spec.Spec, &old.Spec.Spec, field.NewPath("spec", "spec"))...)
 }
 
-func validateDeviceRequests(requests []resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
-	if len(requests) > maxDeviceRequests {
-		return field.ErrorList{field.TooMany(path, len(requests), maxDeviceRequests)}
+// validateClaimSpec applies the generated rules and those of the requests' names, classes and counts. old is nil for new objects.
+func validateClaimSpec(spec, old *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
+	errs := generated(resourcev1.Validate_ResourceClaimSpec, path, spec, old)
+	if len(spec.Devices.Requests) > resourcev1.DeviceRequestsMaxSize {
+		return errs
 	}
-	var errs field.ErrorList
-	names := sets.New[string]()
-	for i, r := range requests {
-		itemPath := path.Index(i)
-		if r.Name == "" {
-			errs = append(errs, field.Required(itemPath.Child("name"), ""))
-		} else {
-			errs = append(errs, checks.DNSLabel(r.Name, itemPath.Child("name"))...)
-		}
-		if names.Has(r.Name) {
-			errs = append(errs, field.Duplicate(itemPath.Child("name"), r.Name))
-		}
-		names.Insert(r.Name)
+	for i, r := range spec.Devices.Requests {
+		itemPath := path.Child("devices", "requests").Index(i)
+		errs = append(errs, validateRequestName(r.Name, itemPath.Child("name"))...)
 		switch exact := r.Exactly; {
 		case exact == nil && len(r.FirstAvailable) == 0:
 			errs = append(errs, field.Required(itemPath, "exactly one of `exactly` or `firstAvailable` is required"))
 		case exact != nil && len(r.FirstAvailable) > 0:
 			errs = append(errs, field.Invalid(itemPath, nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
 		case exact != nil:
-			errs = append(errs, validateRequestedDevices(exact.DeviceClassName, exact.AllocationMode, exact.Count, itemPath.Child("exactly"))...)
+			exactPath := itemPath.Child("exactly")
+			errs = append(errs, validateClassName(exact.DeviceClassName, exactPath.Child("deviceClassName"))...)
+			errs = append(errs, validateCount(exact.AllocationMode, exact.Count, exactPath.Child("count"))...)
 		default:
 			for j, sub := range r.FirstAvailable {
-				errs = append(errs, validateRequestedDevices(sub.DeviceClassName, sub.AllocationMode, sub.Count, itemPath.Child("firstAvailable").Index(j))...)
+				subPath := itemPath.Child("firstAvailable").Index(j)
+				errs = append(errs, validateRequestName(sub.Name, subPath.Child("name"))...)
+				errs = append(errs, validateCount(sub.AllocationMode, sub.Count, subPath.Child("count"))...)
 			}
 		}
 	}
 	return errs
 }
 
-func validateRequestedDevices(class string, mode resourcev1.DeviceAllocationMode, count int64, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if class == "" {
-		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
-	} else {
-		errs = append(errs, checks.InvalidEach(path.Child("deviceClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))...)
+func validateRequestName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
 	}
-	switch mode {
-	case resourcev1.DeviceAllocationModeAll:
-		if count != 0 {
-			errs = append(errs, field.Invalid(path.Child("count"), count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
-		}
-	case resourcev1.DeviceAllocationModeExactCount:
-		if count <= 0 {
-			errs = append(errs, field.Invalid(path.Child("count"), count, "must be greater than zero"))
-		}
-	default:
-		errs = append(errs, checks.OneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount)...)
+	return checks.DNSLabel(name, path)
+}
+
+func validateClassName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
 	}
-	return errs
+	return checks.InvalidEach(path, name, apivalidation.NameIsDNSSubdomain(name, false))
+}
+
+func validateCount(mode resourcev1.DeviceAllocationMode, count int64, path *field.Path) field.ErrorList {
+	switch {
+	case mode == resourcev1.DeviceAllocationModeAll && count != 0:
+		return field.ErrorList{field.Invalid(path, count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode))}
+	case mode == resourcev1.DeviceAllocationModeExactCount && count <= 0:
+		return field.ErrorList{field.Invalid(path, count, "must be greater than zero")}
+	}
+	return nil
 }
 
 // ValidateDeviceClass validates a new class.
 func ValidateDeviceClass(c *resourcev1.DeviceClass) field.ErrorList {
-	return checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	errs := checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	return append(errs, generated(resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, nil)...)
 }
 
 // ValidateDeviceClassUpdate validates an update. All fields are mutable.
 func ValidateDeviceClassUpdate(c, old *resourcev1.DeviceClass) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta), ValidateDeviceClass(c)...)
+	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)...)
+	return append(errs, generated(resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, &old.Spec)...)
 }
 
 // ValidateResourceSlice validates a new slice.
-func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
+func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList { return validateSlice(s, nil) }
+
+// validateSlice applies the generated rules and those of pool and names. old is nil for a new slice.
+func validateSlice(s *resourcev1.ResourceSlice, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	errs := checks.ObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")
 	errs = append(errs, podvalidation.ValidateCSIDriverName(s.Spec.Driver, path.Child("driver"))...)
@@ -168,9 +174,10 @@ func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("pool", "resourceSliceCount"), s.Spec.Pool.ResourceSliceCount, "must be greater than zero"))
 	}
 	errs = append(errs, checks.NonNegative(s.Spec.Pool.Generation, path.Child("pool", "generation"))...)
-	if n := len(s.Spec.Devices); n > maxSliceDevices {
-		return append(errs, field.TooMany(path.Child("devices"), n, maxSliceDevices))
+	if n := len(s.Spec.Devices); n > resourcev1.ResourceSliceMaxDevices {
+		return append(errs, field.TooMany(path.Child("devices"), n, resourcev1.ResourceSliceMaxDevices))
 	}
+	errs = append(errs, generated(resourcev1.Validate_ResourceSliceSpec, path, &s.Spec, old)...)
 	names := sets.New[string]()
 	for i, d := range s.Spec.Devices {
 		itemPath := path.Child("devices").Index(i).Child("name")
@@ -187,7 +194,7 @@ func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 func ValidateResourceSliceUpdate(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.ObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, ValidateResourceSlice(s)...)
+	errs = append(errs, validateSlice(s, &old.Spec)...)
 	errs = append(errs, checks.Immutable(s.Spec.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
 	errs = append(errs, checks.Immutable(s.Spec.Driver, old.Spec.Driver, path.Child("driver"))...)
 	return append(errs, checks.Immutable(s.Spec.Pool.Name, old.Spec.Pool.Name, path.Child("pool", "name"))...)

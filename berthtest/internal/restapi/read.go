@@ -40,7 +40,7 @@ func (q *request) present(o store.Object) runtime.Object {
 	return out
 }
 
-// wantsMetadata reports whether the client asks for the metadata of objects only.
+// wantsMetadata reports whether the client requests only the metadata of objects.
 func wantsMetadata(q *request) bool {
 	return strings.Contains(q.Header.Get("Accept"), "as=PartialObjectMetadata")
 }

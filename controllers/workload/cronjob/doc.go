@@ -4,7 +4,10 @@
 // A Job's name is derived from its scheduled minute, so no Job is created twice, even after crashes. Only
 // the last of several missed times gets a Job, if startingDeadlineSeconds allows.
 //
-// Differences from Kubernetes: the active Jobs follow from the existing Jobs; a Job whose creation was not recorded
-// in the status is adopted without an event; the last missed time is exact for every schedule, including changes to
-// daylight saving time and any number of missed times (Kubernetes extrapolates from the first two).
+// Differences from Kubernetes:
+//
+//   - The active Jobs follow from the existing Jobs.
+//   - A Job whose creation was not recorded in the status is adopted without an event.
+//   - The last missed time is exact for every schedule, also across changes to daylight saving time and for any
+//     number of missed times. Kubernetes extrapolates from the first two.
 package cronjob

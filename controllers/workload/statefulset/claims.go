@@ -56,9 +56,9 @@ func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 	})
 }
 
-// syncClaims sets the owners of claims according to the retention policy, labels adopted pods, and creates claims that
-// pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not have
-// their owners yet.
+// syncClaims sets the owners of claims according to the retention policy and labels adopted pods. It creates claims
+// that pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not
+// have their owners yet.
 func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, observed []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {

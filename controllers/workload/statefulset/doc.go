@@ -7,7 +7,10 @@
 // that case the StatefulSet or the surplus pod becomes their owner, before the pod is deleted, and they are
 // deleted with it. A pod is not created while a claim of its ordinal is being deleted with the predecessor.
 //
-// Differences from Kubernetes: an ordinal whose pods fail immediately on one node is recreated after a backoff
-// that doubles from 10 s to 10 min; the update revision becomes the current one only when the desired number of pods
-// have it; in parallel mode an old pod that is not ready is replaced before a ready one.
+// Differences from Kubernetes:
+//
+//   - An ordinal whose pods fail immediately on one node is recreated after a backoff that doubles from 10 s to 10
+//     min.
+//   - The update revision becomes the current one only when the desired number of pods have it.
+//   - In parallel mode an old pod that is not ready is replaced before a ready one.
 package statefulset

@@ -1,7 +1,7 @@
 {{/*
 berth.access renders what scheduler, controllers and descheduler have in common: the ServiceAccount, the authentication
-of clients of the metrics server, and the Role for Leases, which are in kube-system. It requires lease, the Lease of the
-leader election. The argument read, a Lease that the component reads, is optional.
+of clients of the metrics server, and the Role for Leases, which are in kube-system. It requires leases, the Leases that
+the component holds. The argument read, a Lease that the component reads, is optional.
 */}}
 {{- define "berth.access" -}}
 ---
@@ -29,7 +29,7 @@ metadata:
     {{- include "berth.labels" . | nindent 4 }}
 rules:
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
-- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ .lease }}], verbs: [get, update]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ join ", " .leases }}], verbs: [get, update]}
 {{- with .read }}
 - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ . }}], verbs: [get]}
 {{- end }}

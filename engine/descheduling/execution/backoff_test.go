@@ -57,17 +57,17 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 }
 
 // TestAvoidHoldsAreReleased checks that the machine deletes its own Avoid Holds once their failure
-// count no longer matters, since no other component may delete them. It keeps the Holds of other
-// components.
+// count no longer matters, since no other component may delete them; Rebalance is their cause in the
+// previous release. It keeps the Holds of other components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{})
-	for _, cause := range []string{planning.HoldCause, "Pressure"} {
+	for _, cause := range []string{planning.HoldCause, "Rebalance", "Pressure"} {
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
 			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})
 	}
 	s.step(60, "")
 	s.step(24*60*60-1, "")
-	s.step(1, "release a: it has expired")
+	s.step(1, "release a: it has expired, release a: it has expired")
 }
 
 // TestBackoffIsRestoredFromAvoidHolds checks that a descheduler that runs as a CronJob restores

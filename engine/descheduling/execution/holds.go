@@ -17,7 +17,7 @@ const releaseRetryInterval = 5 * time.Second
 func (t *step) releaseHolds() {
 	m := t.m
 	for _, h := range t.v.State.Holds() {
-		if h.Cause != planning.HoldCause || h.Type != model.Reserve && !t.isDue(h.Until.Add(m.o.Backoff.Max)) {
+		if !planning.IsHoldCause(h.Cause) || h.Type != model.Reserve && !t.isDue(h.Until.Add(m.o.Backoff.Max)) {
 			continue
 		}
 		// The key includes the victim: the Holds of two pods of a workload that move to one node have

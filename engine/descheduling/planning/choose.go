@@ -17,13 +17,19 @@ import (
 const maxTopEvaluations = 500
 
 // HoldCause is the cause of the Holds that the descheduler creates.
-const HoldCause = "Rebalance"
+const HoldCause = "Descheduling"
+
+// formerHoldCause is the cause of the Holds of the previous release.
+const formerHoldCause = "Rebalance"
+
+// IsHoldCause reports whether the descheduler creates, or created in the previous release, Holds of a cause.
+func IsHoldCause(cause string) bool { return cause == HoldCause || cause == formerHoldCause }
 
 // AvoidHoldName returns the name of the Avoid Hold that records how often moves of an owner's
 // pods off a node failed. It differs from the name for pods that the node evicted
 // (cluster.HoldName), so that both can exist.
 func AvoidHoldName(ownerUID, node string) string {
-	return cluster.HoldName(ownerUID+"\x00"+HoldCause, node, model.Avoid)
+	return cluster.HoldName(ownerUID+"\x00"+formerHoldCause, node, model.Avoid) // unchanged: the Holds of the previous release count, too
 }
 
 // checkPod returns why the pod must not be moved; the message is empty if it may be.
@@ -71,17 +77,17 @@ func MoveKey(m *Move) BackoffKey {
 // WorkloadKey returns the backoff key of all moves of an owner's pods.
 func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID} }
 
-// chooseNode evaluates where the replacement is scheduled on the fork, which is without the pod, and
-// fills in the move.
+// chooseNode evaluates on a fork without the pod where the replacement is scheduled, and fills in the
+// move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
 	replacement := ExpectedReplacement(m.Pod, "")
 	s := &p.summary
 	p.engineFor(m.Pod).Decide(replacement, s)
 	switch {
 	case s.Outcome != decision.Scheduled:
-		return NoOtherNode, "its replacement would fit no node"
+		return NoOtherNode, "its replacement would not fit on any node"
 	case s.Choice == m.From && s.Feasible == 1:
-		return NoOtherNode, "its replacement would fit no other node"
+		return NoOtherNode, "its replacement would not fit on any other node"
 	case s.Choice == m.From:
 		return WouldReturn, fmt.Sprintf("the scheduler would put its replacement back on %s, with a score of %d, the best of %d nodes", m.From, s.Total, s.Feasible)
 	}

@@ -17,7 +17,7 @@ const (
 // String returns the mode as text.
 func (m Mode) String() string { return [...]string{"with Holds", "without Holds"}[m] }
 
-// Plan is the result of a round.
+// Plan is the result of a run.
 type Plan struct {
 	Moves []*Move // in the order of acceptance, each based on the earlier ones
 	// Refused are the first refused candidates in order; Counts counts all of them.
@@ -68,7 +68,7 @@ const (
 	DaemonSetPod                           // its DaemonSet would replace it on the same node
 	UnknownScheduler                       // its scheduler has no known profile
 	BackingOff                             // such a move failed recently
-	NoOtherNode                            // it fits no other node
+	NoOtherNode                            // no other node fits
 	WouldReturn                            // the scheduler would choose the same node
 	NoGain                                 // the strategy's goal would not improve
 	BudgetNeverAllows                      // a budget can never allow it
@@ -80,7 +80,7 @@ const (
 
 // String returns the reason as text.
 func (r RefusalReason) String() string {
-	return [...]string{"pod unavailable", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
+	return [...]string{"pod unavailable", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "no other node fits",
 		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[r]
 }
 

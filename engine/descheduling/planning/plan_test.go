@@ -55,7 +55,7 @@ func stateOf(objects ...any) *cluster.State {
 	return s
 }
 
-// snapshot returns the snapshot of a state for a round.
+// snapshot returns the snapshot of a state for a run.
 func snapshot(s *cluster.State) *descheduling.Snapshot {
 	snap := &descheduling.Snapshot{Now: now}
 	for _, id := range s.NodeIDs() {
@@ -116,7 +116,7 @@ func TestRefusalReasons(t *testing.T) {
 		"unknown scheduler":  {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
 		"backing off":        {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), backoff: backoff, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
 		"avoided":            {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
-		"no capacity":        {state: stateOf(a, b, newPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
+		"no capacity":        {state: stateOf(a, b, newPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "its replacement would not fit on any other node"},
 		"same node":          {state: stateOf(a, b, newPod("web-1", "a", 500), newPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
 		"equal node":         {state: stateOf(a, b, newPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
 		"no improvement":     {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},

@@ -32,7 +32,7 @@ type Options struct {
 	MaxRefusals int
 }
 
-// Planner is the Mover of planned mode for one round. Create it with New. It forks the State,
+// Planner is the Mover of planned mode for one run. Create it with New. It forks the State,
 // which must not change while the planner is used.
 type Planner struct {
 	o     Options

@@ -21,7 +21,7 @@ func ExpectedReplacement(p *model.Pod, node string) *model.Pod {
 func ExpectedReplacementUID(p *model.Pod) string { return "planned/" + p.UID }
 
 // TopNodes returns the names of the nodes that a scheduler without Holds may choose for the
-// replacement of pod: those with the highest score while the pod terminates and after it is
+// replacement of pod. They have the highest score while the pod terminates and after it is
 // deleted. choice is the node chosen after the deletion, or "". The pod must not be in s, which is
 // left unchanged.
 func TopNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) (top []string, choice string) {

@@ -80,7 +80,7 @@ func evict(t *testing.T, s *descheduling.Snapshot, p *descheduling.Policy, m des
 	p.Profiles[0].Deschedule = strategies
 	result := descheduling.RunPolicy(s, p, m)
 	if len(result.FailedProfiles) > 0 || result.SkippedReason != "" {
-		t.Fatalf("failed profiles %+v, skipped %q; want a complete round", result.FailedProfiles, result.SkippedReason)
+		t.Fatalf("failed profiles %+v, skipped %q; want a complete run", result.FailedProfiles, result.SkippedReason)
 	}
 	return formatMoves(result.Moves)
 }

@@ -23,7 +23,7 @@ type LowNodeUtilization struct {
 	// ExcludeNamespaces: pods of these namespaces are not evicted; their usage counts
 	// (evictableNamespaces.exclude).
 	ExcludeNamespaces []string
-	// PerNode limits the evictions of this strategy per node and round; nil means unlimited
+	// PerNode limits the evictions of this strategy per node and run; nil means unlimited
 	// (evictionLimits.node).
 	PerNode *int
 	// UseMetrics: use Snapshot.Usage instead of requests (metricsUtilization).

@@ -62,7 +62,7 @@ func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
 }
 
 // evictFrom proposes pods of a node until it needs no further evictions. It returns false when
-// the round has ended.
+// the run has ended.
 func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 	evicted := 0
 	for _, p := range victims {

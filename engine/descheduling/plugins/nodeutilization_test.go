@@ -144,7 +144,7 @@ func randomBetterNode(rng *rand.Rand, r **descheduling.Round, nodes []*deschedul
 }
 
 // TestLowNodeUtilizationPlanned checks in random clusters that a plan raises no other node above
-// its target and takes no pods from nodes below it. If it leaves no node above the target, a second round moves nothing.
+// its target and takes no pods from nodes below it. If it leaves no node above the target, a second run moves nothing.
 func TestLowNodeUtilizationPlanned(t *testing.T) {
 	moves, finished := 0, 0
 	for seed := range uint64(80) {
@@ -174,7 +174,7 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 				}
 			}
 			for _, move := range r.Moves() {
-				move.Pod.NodeName = move.To.Name // for the second round
+				move.Pod.NodeName = move.To.Name // for the second run
 			}
 		}))
 		if moves == movesBefore || highest > 2400 {
@@ -185,7 +185,7 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 			return nodes[slices.IndexFunc(nodes, func(n *descheduling.Node) bool { return n != c.Node })]
 		}
 		if again := evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, l); again != "" {
-			t.Errorf("seed %d: the second round moved %s, want nothing", seed, again)
+			t.Errorf("seed %d: the second run moved %s, want nothing", seed, again)
 		}
 	}
 	if moves < 80 || finished < 20 {

@@ -49,7 +49,7 @@ func newUsageReader(t Thresholds, usage *descheduling.Usage) *usageReader {
 	return m
 }
 
-// nodeUsages returns the usages of the round's nodes. If usage is measured, nodes without measured
+// nodeUsages returns the usages of the run's nodes. If usage is measured, nodes without measured
 // usage are omitted.
 func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	out := make([]*nodeUsage, 0, len(r.Nodes()))

@@ -78,8 +78,8 @@ func TestDuplicatesPlanned(t *testing.T) {
 	}
 }
 
-// TestDuplicatesPlannedEvenly checks in random clusters that a plan leaves no node with more pods of
-// an owner than the average over the nodes, rounded up, and that each move lowers the sum of the squares of these numbers.
+// TestDuplicatesPlannedEvenly checks in random clusters that a plan leaves no node with more pods of an owner than the
+// average over the nodes, rounded up. Each move must lower the sum of the squares of these numbers.
 func TestDuplicatesPlannedEvenly(t *testing.T) {
 	moves := 0
 	for seed := range uint64(50) {

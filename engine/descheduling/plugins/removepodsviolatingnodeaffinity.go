@@ -48,7 +48,7 @@ func (s *RemovePodsViolatingNodeAffinity) inScope(p *descheduling.Pod) bool {
 }
 
 // violatesRequiredAffinity reports whether n does not match the required affinity of p. Without a plan, p
-// must also fit one of the round's nodes.
+// must also fit one of the run's nodes.
 func violatesRequiredAffinity(r *descheduling.Round, p *descheduling.Pod, n *descheduling.Node) bool {
 	return p.Spec.NodeSelector.HasRequired && !descheduling.MatchesNodeAffinity(p, n) && (r.Planned() || r.FitsAnyNode(p, r.Nodes()))
 }
@@ -68,14 +68,14 @@ func affinityViolations(p *descheduling.Pod, n *descheduling.Node) int64 {
 	return 1
 }
 
-// preferredWeights computes the weights of preferred node affinity in a round.
+// preferredWeights computes the weights of preferred node affinity in a run.
 type preferredWeights struct {
 	round *descheduling.Round
 	best  map[*model.PodSpec]int64
 }
 
 // hasBetterNode reports whether another node has a higher preferred weight for p than n. Without a plan, p
-// must also fit one of the round's nodes.
+// must also fit one of the run's nodes.
 func (w *preferredWeights) hasBetterNode(p *descheduling.Pod, n *descheduling.Node) bool {
 	r := w.round
 	return len(p.Spec.NodeSelector.Preferred) > 0 && w.bestOf(p) > preferredWeight(p, n) && (r.Planned() || r.FitsAnyNode(p, r.Nodes()))
@@ -103,7 +103,7 @@ func preferredWeight(p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 	return sum
 }
 
-// bestOf returns the highest preferred weight that any node of the round has for p.
+// bestOf returns the highest preferred weight that any node of the run has for p.
 func (w *preferredWeights) bestOf(p *descheduling.Pod) int64 {
 	best, ok := w.best[p.Spec]
 	if !ok {

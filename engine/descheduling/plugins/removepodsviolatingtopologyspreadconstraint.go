@@ -11,7 +11,7 @@ type RemovePodsViolatingTopologySpreadConstraint struct {
 	descheduling.Scope // of the pods that are evicted and counted
 	// Hard and Soft select the constraints: DoNotSchedule (the default) and ScheduleAnyway.
 	Hard, Soft bool
-	// BalanceNodeFit skips pods that fit no node of a domain below the average
+	// BalanceNodeFit skips pods that do not fit on any node of a domain below the average
 	// (topologyBalanceNodeFit, true by default).
 	BalanceNodeFit bool
 }

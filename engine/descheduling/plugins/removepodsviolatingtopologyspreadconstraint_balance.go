@@ -85,7 +85,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 // evictionQueue holds the pods of a domain in eviction order.
 type evictionQueue struct {
 	pods  []*descheduling.Pod // untried; the last is next
-	unfit []*descheduling.Pod // tried; they fit no node
+	unfit []*descheduling.Pod // tried; they do not fit on any node
 }
 
 // next returns the next pod that fits, or nil. If none fits and includeUnfit is set, it returns

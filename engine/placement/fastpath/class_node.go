@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// failure is why a filter that reads a single node rejects it: 0 if none does, a negative
-// number for staticReason, or a bit for each insufficient resource in the order of
+// failure is why a filter that reads a single node rejects it. It is 0 if none does, a
+// negative number for staticReason, or a bit for each insufficient resource in the order of
 // NodeResourcesFit, with fitUnresolvable.
 type failure int32
 

@@ -10,10 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/queueinghints"
 )
 
-// Engine is the fast path of placement. It returns the decisions of placement.Evaluate
-// (node, total score, number of feasible nodes and histogram of reasons) at a cost that
-// depends on what has changed since the last pod of the same equivalence class, not on the
-// size of the cluster.
+// Engine is the fast path of placement. It returns the decisions of placement.Evaluate: node,
+// total score, number of feasible nodes and histogram of reasons. The cost depends on what has
+// changed since the last pod of the same equivalence class, not on the size of the cluster.
 //
 // A pod is reduced to its equivalence class. The first decision for a class scans the rows
 // of cluster.Index. A class that is used again soon gets a score cache: the nodes in
@@ -21,9 +20,10 @@ import (
 // share a cache. Normalization, minima and domain verdicts are computed from the buckets
 // in each decision, so no cached value can become outdated.
 //
-// The reference evaluator decides in cases that the fast path does not support: volumes
-// that reject all nodes, parse errors, nominated pods that affect more than resources and
-// ports, and profiles with another filter order or with unsupported plugins.
+// The reference evaluator decides in cases that the fast path does not support. These are
+// volumes that reject all nodes, parse errors, and nominated pods that affect more than
+// resources and ports. Profiles with another filter order or with unsupported plugins are not
+// supported either.
 //
 // An Engine belongs to one State and must be used under the same serialization.
 type Engine struct {

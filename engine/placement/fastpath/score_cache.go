@@ -43,8 +43,8 @@ func (ref bucketRef) bucket() int32 { return int32(ref>>scoreBits) - 1 }
 func (ref bucketRef) score() int32  { return int32(ref & (1<<scoreBits - 1)) }
 
 // cacheFor returns the updated cache of a class. It returns nil if a scan is cheaper, that is,
-// for the first decision or if too much has changed since the last one, and if a cache is not
-// possible or would not fit into memory.
+// for the first decision or if too much has changed since the last one. It also returns nil if
+// a cache is not possible or would not fit into memory.
 func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	end := x.LogEnd()

@@ -91,7 +91,7 @@ func validatePlugins(c *Config) error {
 	}
 	for _, w := range c.Score {
 		if w.Weight < 0 {
-			errs = append(errs, fmt.Errorf("plugins.score.enabled: weight of %s is %d, must be at least 1", w.Plugin, w.Weight))
+			errs = append(errs, fmt.Errorf("plugins.score.enabled: weight of %s: %d: must be at least 1", w.Plugin, w.Weight))
 		}
 	}
 	return errors.Join(errs...)
@@ -112,7 +112,7 @@ func validateFitArgs(f *FitArgs) error {
 	}
 	for _, r := range f.Resources {
 		if r.Weight < 1 || r.Weight > 100 {
-			addError("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
+			addError("scoringStrategy.resources: weight of %s: %d: must be 1 to 100", r.Name, r.Weight)
 		}
 	}
 	for _, name := range f.IgnoredResources {
@@ -135,11 +135,11 @@ func validateShape(field string, shape []ShapePoint, addError func(format string
 	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
-			addError("%s[%d].utilization is %d, must be 0 to 100", field, i, pt.Utilization)
+			addError("%s[%d].utilization: %d: must be 0 to 100", field, i, pt.Utilization)
 		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
-			addError("%s[%d].utilization is %d, must be above %d, the value of the previous point", field, i, pt.Utilization, shape[i-1].Utilization)
+			addError("%s[%d].utilization: %d: must be above %d, the value of the previous point", field, i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
-			addError("%s[%d].score is %d, must be 0 to 10", field, i, pt.Score)
+			addError("%s[%d].score: %d: must be 0 to 10", field, i, pt.Score)
 		}
 	}
 }
@@ -148,11 +148,11 @@ func validateArgs(c *Config) error {
 	var errs []error
 	for _, r := range c.Balanced {
 		if r.Weight != 1 {
-			errs = append(errs, fmt.Errorf("NodeResourcesBalancedAllocation: resources: weight of %s is %d, must be 1", r.Name, r.Weight))
+			errs = append(errs, fmt.Errorf("NodeResourcesBalancedAllocation: resources: weight of %s: %d: must be 1", r.Name, r.Weight))
 		}
 	}
 	if w := c.InterPod.HardPodAffinityWeight; w < 0 || w > 100 {
-		errs = append(errs, fmt.Errorf("InterPodAffinity: hardPodAffinityWeight is %d, must be 0 to 100", w))
+		errs = append(errs, fmt.Errorf("InterPodAffinity: hardPodAffinityWeight: %d: must be 0 to 100", w))
 	}
 	for i, t := range c.AddedAffinity.Required {
 		if t.Malformed {

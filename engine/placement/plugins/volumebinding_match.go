@@ -9,8 +9,8 @@ import (
 )
 
 // findVolume returns the volume for a claim on a node: one reserved for it, or else the
-// smallest matching free one, by name among equals; nil if there is none. planned are the
-// volumes for other claims of the pod.
+// smallest matching free one. Among equals the first by name is chosen. It returns nil if
+// there is none. planned are the volumes for other claims of the pod.
 func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n *model.Node, planned []model.ClaimVolume) *model.PersistentVolume {
 	for _, v := range ev.State.VolumesFor(claim.Namespace, claim.Name) {
 		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, planned) {

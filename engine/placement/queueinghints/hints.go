@@ -15,7 +15,7 @@ import (
 // node of the event, which is added to the set. So no event is missed, although a positive
 // hint may turn out to be wrong.
 //
-// For a pod that may preempt, an event also helps if the pod would fit after preempting
+// For a pod that may preempt, the hint is also positive if the pod would fit after preempting
 // all pods of lower priority on a node.
 type Hints struct {
 	provider *Provider
@@ -158,7 +158,7 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 		pluginEvents := plugins.Events(plugin)
 		switch {
 		case plugin == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
-			pluginEvents &^= decision.PodAssigned // without affinity no new pod helps
+			pluginEvents &^= decision.PodAssigned // without affinity no new pod makes it schedulable
 		case plugin == decision.NodePorts && h.preempts:
 			pluginEvents |= decision.PodAssigned // see hintPod
 		case plugin == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:

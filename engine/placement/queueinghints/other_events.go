@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// hintOther reports whether an event of an object other than a pod or node may help.
+// hintOther reports whether an event of an object other than a pod or node may make the pod schedulable.
 func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	switch o := deltaObject(d).(type) {
 	case *model.SpreadGroup:
@@ -74,7 +74,7 @@ func (h *Hints) anyPVC(match func(*model.PersistentVolumeClaim) bool) bool {
 	})
 }
 
-// hintPVC reports whether an event of a claim may help: of a claim of the pod, or, for
+// hintPVC reports whether an event of a claim may make the pod schedulable: of a claim of the pod, or, for
 // attach limits, of any claim.
 func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
@@ -85,7 +85,7 @@ func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 		slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(p model.PodClaim) bool { return p.Claim == c.Name })
 }
 
-// hintPV reports whether an event of a volume may help: of a volume that a claim of the pod
+// hintPV reports whether an event of a volume may make the pod schedulable: of a volume that a claim of the pod
 // is or may be bound to, or, for attach limits, of any volume.
 func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {

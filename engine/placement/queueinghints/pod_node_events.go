@@ -175,7 +175,7 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, current *
 		cs := h.constraints()
 		for i := range cs {
 			before, after := h.domain(cs, i, old), h.domain(cs, i, current)
-			// A new domain has no pods. It helps only if minDomains was not reached.
+			// A new domain has no pods. It matters only if minDomains was not reached.
 			if before != after && (old != nil || cs[i].MinDomains > 1) {
 				return true
 			}

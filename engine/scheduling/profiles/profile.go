@@ -31,7 +31,7 @@ type Explainer interface {
 	Fits(pod *model.Pod, node string) bool
 	// SelectHost returns the node with the highest score.
 	SelectHost(pod *model.Pod, nodes []NodeScore) string
-	// FindCandidates returns the nodes where preemption helps, given the record of an infeasible pod,
+	// FindCandidates returns the nodes where preemption makes the pod schedulable, given the record of an infeasible pod,
 	// and the candidate that preemption selects.
 	FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption)
 	// SelectCandidate selects one of the candidates, whose victims an extender may have changed.
@@ -44,7 +44,7 @@ type NodeScore struct {
 	Score int64
 }
 
-// Candidate is a node where preemption helps.
+// Candidate is a node where preemption makes the pod schedulable.
 type Candidate struct {
 	Node       string
 	Victims    []*model.Pod

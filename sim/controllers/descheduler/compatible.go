@@ -15,7 +15,7 @@ type proposal struct {
 	strategy  string
 }
 
-// runCompatible evicts the proposed candidates one by one. The round is a coroutine that waits
+// runCompatible evicts the proposed candidates one by one. The run is a coroutine that waits
 // while the simulation continues. It uses the cluster as of its start, without the evicted pods.
 func (d *Descheduler) runCompatible() {
 	m := &evictingMover{}

@@ -32,9 +32,9 @@ type Descheduler struct {
 	steps        *sim.Stepper[struct{}]
 	machine      *execution.Machine // nil in compatible mode
 	backoff      *planning.MoveBackoff
-	nextRound    time.Time
+	nextRun      time.Time
 	lastMessages map[*execution.Move]string // last messages in the timeline
-	stop         func()                     // ends a running compatible round; nil if there is none
+	stop         func()                     // ends a running compatible run; nil if there is none
 	cached       *clusterView               // nil after a change
 }
 
@@ -71,9 +71,9 @@ func (d *Descheduler) OnSynced() {
 	if !d.o.Compatible {
 		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.scheduler.TieBreakSeed, Backoff: d.backoff})
 	}
-	d.nextRound = d.w.Options().Start.Add(d.o.InitialDelay)
-	if d.nextRound.Before(d.w.Now()) {
-		d.nextRound = d.w.Now()
+	d.nextRun = d.w.Options().Start.Add(d.o.InitialDelay)
+	if d.nextRun.Before(d.w.Now()) {
+		d.nextRun = d.w.Now()
 	}
 	d.steps.Schedule(0)
 }
@@ -131,30 +131,30 @@ func (d *Descheduler) clusterView() *clusterView {
 	return d.cached
 }
 
-// step executes the plan and makes a new one when a round is due.
+// step executes the plan and makes a new one when a run is due.
 func (d *Descheduler) step(now time.Time, _ []struct{}) time.Time {
 	if d.o.Compatible {
 		switch {
-		case d.stop != nil: // the end of the round calls step
+		case d.stop != nil: // the end of the run calls step
 			return time.Time{}
-		case !now.Before(d.nextRound):
-			d.setNextRound(now)
+		case !now.Before(d.nextRun):
+			d.setNextRun(now)
 			d.runCompatible()
 		}
-		return d.nextRound
+		return d.nextRun
 	}
 	wake := d.runMachine(now)
-	if !now.Before(d.nextRound) {
-		d.setNextRound(now)
+	if !now.Before(d.nextRun) {
+		d.setNextRun(now)
 		d.makePlan(now)
 		wake = d.runMachine(now)
 	}
-	return order.Earliest(wake, d.nextRound)
+	return order.Earliest(wake, d.nextRun)
 }
 
-// setNextRound sets the time of the next round.
-func (d *Descheduler) setNextRound(now time.Time) {
-	for !d.nextRound.After(now) {
-		d.nextRound = d.nextRound.Add(d.o.Interval)
+// setNextRun sets the time of the next run.
+func (d *Descheduler) setNextRun(now time.Time) {
+	for !d.nextRun.After(now) {
+		d.nextRun = d.nextRun.Add(d.o.Interval)
 	}
 }

@@ -17,6 +17,6 @@ type Options struct {
 	// SchedulersWithoutHolds are the names of the schedulers that ignore Holds if others honor them. It has no effect
 	// with WithoutHolds, which applies to all schedulers.
 	SchedulersWithoutHolds map[string]bool
-	// InitialDelay is the time before the first round, Interval that between rounds.
+	// InitialDelay is the time before the first run, Interval that between runs.
 	InitialDelay, Interval time.Duration
 }

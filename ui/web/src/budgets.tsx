@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { follow } from "./client";
+import { follow, getJSON } from "./client";
+import { timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link } from "./parts";
 import { formatAge, plural } from "./quantity";
@@ -11,31 +12,35 @@ interface Budget {
   status?: { disruptionsAllowed: number; currentHealthy: number; desiredHealthy: number; expectedPods: number; disruptedPods?: Record<string, string>; conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 }
 
-export function BudgetsView({ namespace }: ViewProps) {
+export function BudgetsView({ namespace, route }: ViewProps) {
+  const at = timeOf(route);
   const [state, setState] = useState<{ list: Budget[]; error: string; loaded: boolean }>({ list: [], error: "", loaded: false });
   useEffect(() => {
     const stop = new AbortController(), budgets = new Map<string, Budget>();
     const key = (b: Budget) => b.metadata.namespace + "/" + b.metadata.name;
     const show = (error?: string) => setState((s) => ({ list: [...budgets.values()], error: error ?? s.error, loaded: s.loaded || error !== undefined }));
-    void follow<Budget>({
+    if (at) {
+      getJSON<{ items: Budget[] }>("/ui/api/history/budgets", { namespace, at }, stop.signal).then((list) => setState({ list: list.items, error: "", loaded: true }),
+        (e) => { if (!stop.signal.aborted) setState({ list: [], error: e instanceof Error ? e.message : String(e), loaded: true }); });
+    } else void follow<Budget>({
       path: "/ui/cluster/apis/policy/v1/" + (namespace ? "namespaces/" + encodeURIComponent(namespace) + "/" : "") + "poddisruptionbudgets", clear: () => budgets.clear(),
       put: (list) => { for (const b of list) budgets.set(key(b), b); show(); }, remove: (b) => { budgets.delete(key(b)); show(); },
     }, show, stop.signal);
     return () => stop.abort();
-  }, [namespace]);
+  }, [namespace, at]);
   const list = [...state.list].sort((a, b) => allowed(a) - allowed(b) || a.metadata.namespace.localeCompare(b.metadata.namespace) || a.metadata.name.localeCompare(b.metadata.name));
   const closed = list.filter((b) => allowed(b) === 0).length;
   return <>
-    <h1>What may be evicted now?</h1>
+    <h1>{at ? "What could be evicted?" : "What may be evicted now?"}</h1>
     <Errors list={[state.error]} />
     {!state.loaded && <p role="status">Loading…</p>}
     {state.loaded && !state.error && <p class="answer">{list.length === 0 ? <strong>No disruption budgets: none limits evictions.</strong> : <><strong>{closed ? plural(closed, "budget allows", "budgets allow") + " no eviction" : "Each budget allows an eviction"}</strong>, of {plural(list.length, "budget")}. Those with the least room come first.</>}</p>}
     {list.length > 0 && <ul class="cards" aria-label="Disruption budgets">{list.map((b) => <li key={b.metadata.uid}>
-      <div class="row"><strong>{b.metadata.namespace}/{b.metadata.name}</strong> <span class={"badge" + (allowed(b) === 0 ? " none" : "")}>{plural(allowed(b), "eviction")} allowed now</span> <span class="muted">{b.status?.currentHealthy ?? 0} of {b.status?.expectedPods ?? 0} healthy · {rule(b)}</span></div>
+      <div class="row"><strong>{b.metadata.namespace}/{b.metadata.name}</strong> <span class={"badge" + (allowed(b) === 0 ? " none" : "")}>{plural(allowed(b), "eviction")} allowed{at ? "" : " now"}</span> <span class="muted">{b.status?.currentHealthy ?? 0} of {b.status?.expectedPods ?? 0} healthy · {rule(b)}</span></div>
       <div>{why(b)}</div>
       <div>Debits: {debits(b)}</div>
     </li>)}</ul>}
-    <Command text={`berth kubectl get pdb ${namespace ? "-n " + namespace : "-A"}`} />
+    <Command words={["berth", "kubectl", "get", "pdb"]} options={namespace ? ["-n", namespace] : ["-A"]} />
   </>;
 }
 

@@ -1,10 +1,11 @@
 import { Node, Pod } from "./model";
 
-// The palette of Okabe and Ito, whose colours differ for colour-blind users, too.
+// Six colours of the palette of Okabe and Ito, which differ for colour-blind users, too, and two darker ones.
 const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8c6bb1"];
 const otherColour = "#8a8f98";
 
-export interface Colouring { colourOf(p: Pod): string; legend: { text: string; colour: string; count: number }[] }
+// Colouring has the colours of pods. Marked pods are crossed out on the map, so that they differ without the colour, too.
+export interface Colouring { colourOf(p: Pod): string; marked?(p: Pod): boolean; legend: { text: string; colour: string; count: number; marked?: boolean }[] }
 
 // newColouring gives each value of an attribute a colour. If there are more values than colours, the rarest share one.
 export function newColouring(by: string, pods: Pod[], nodes: Map<string, Node>): Colouring {

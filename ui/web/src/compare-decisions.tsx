@@ -3,6 +3,7 @@ import { historyPath } from "./history";
 import { Command, Errors, Select, Table } from "./parts";
 import { Explanation, preemptionTexts, Verdict } from "./pod";
 import { plural } from "./quantity";
+import { CommandLine } from "./shell";
 import { useLive } from "./store";
 
 const maxRows = 100;
@@ -24,12 +25,12 @@ export function CompareDecisions({ pod, at, other }: { pod: string; at: string; 
     <Errors list={[a.error && "A: " + a.error, b.error && "B: " + b.error]} />
     {!(a.value || a.error) || !(b.value || b.error) ? <p role="status">Evaluating all nodes…</p> : null}
     {a.value && b.value && <Comparison a={a.value} b={b.value} />}
-    <Command text={command(pod, at)} />
-    <Command text={command(pod, other)} />
+    <Command {...command(pod, at)} />
+    <Command {...command(pod, other)} />
   </>;
 }
 
-function command(pod: string, at: string): string { return `berth explain pod ${pod} --nodes${at ? " --at " + at : ""}`; }
+function command(pod: string, at: string): CommandLine { return { words: ["berth", "explain", "pod"], operands: [pod], options: ["--nodes", ...(at ? ["--at", at] : [])] }; }
 
 function formatTime(time: string): string { return Date.parse(time) ? new Date(time).toLocaleString("en-GB") : time; }
 

@@ -38,8 +38,8 @@ export function CompareSimulations({ options }: { options: URLSearchParams }) {
     <details open={options.has("scenarioB")}><summary>Compare with another scenario</summary><form class="scenario" onSubmit={change}>
       <label>Scenario of B<textarea key={options.get(otherScenario) ?? ""} name="scenarioB" rows={10} spellcheck={false} maxLength={65536} defaultValue={options.get(otherScenario) ?? ""} /></label>
       <button type="submit">Run B</button></form></details>
-    <Command text={commandOf(options, "seed", "a.txt")} />
-    <Command text={commandOf(options, "seedB", options.has("scenarioB") ? "b.txt" : "a.txt")} />
+    <Command {...commandOf(options, "seed", "a.txt")} />
+    <Command {...commandOf(options, "seedB", options.has("scenarioB") ? "b.txt" : "a.txt")} />
   </>;
 }
 
@@ -48,11 +48,10 @@ function Results({ a, b }: { a: Run; b: Run }) {
   const rows = [...figures.map(([key, text]) => ({ text, a: x[key] as number, b: y[key] as number, show: (n: number) => n.toLocaleString("en") })), ...times.map(([key, text]) => ({ text, a: x[key] as number, b: y[key] as number, show: formatSeconds }))];
   const differ = rows.filter((r) => r.a !== r.b), lines = useMemo(() => pairLines(a.lines, b.lines), [a.lines, b.lines]);
   const first = lines.findIndex((l) => l.differs);
-  const failed = (s: Summary) => (s.violation ? 1 : 0) + (s.failedExpectations?.length ?? 0);
   const at = first < 0 ? 0 : Math.min(lines[first]!.a?.at ?? Infinity, lines[first]!.b?.at ?? Infinity) / 1e9;
   return <>
-    <p class="answer"><strong>{first < 0 ? "Both runs are identical." : `The runs differ from ${formatSeconds(at)} on.`}</strong> {differ.length ? `${plural(differ.length, "figure")} of ${rows.length} ${differ.length === 1 ? "differs" : "differ"}.` : "All figures are equal."}
-      {failed(x) !== failed(y) && ` Expectations that fail: ${failed(x)} in A, ${failed(y)} in B.`}</p>
+    <p class="answer"><strong>{first < 0 ? "Both runs are identical: " : ""}{outcome(x, y)}</strong>{first >= 0 && ` The runs differ from ${formatSeconds(at)} on.`} {differ.length ? `${plural(differ.length, "figure")} of ${rows.length} ${differ.length === 1 ? "differs" : "differ"}.` : "All figures are equal."}
+</p>
     <Table label="Figures" head={["", "Figure", "A", "B", "B − A"]}>
       {rows.map((r) => <tr key={r.text}><td>{r.a !== r.b && <Mark />}</td><th scope="row">{r.text}</th><td class="number">{r.show(r.a)}</td><td class="number">{r.show(r.b)}</td><td class="number">{r.a === r.b ? "" : (r.b > r.a ? "+" : "−") + r.show(Math.abs(r.b - r.a))}</td></tr>)}
     </Table>
@@ -61,6 +60,19 @@ function Results({ a, b }: { a: Run; b: Run }) {
       {lines.length - first > maxLines && <p class="muted">The first {maxLines} of {lines.length - first} lines.</p>}</section>}
   </>;
 }
+
+// outcome compares what matters most and differs: violations, failed expectations, pending pods, then victims.
+function outcome(a: Summary, b: Summary): string {
+  if (Boolean(a.violation) !== Boolean(b.violation)) return `An invariant is violated in ${a.violation ? "A" : "B"}, none in ${a.violation ? "B" : "A"}.`;
+  const failed = [a, b].map((s) => s.failedExpectations?.length ?? 0) as [number, number];
+  if (failed[0] !== failed[1]) return `In A ${amount(failed[0], "expectation fails", "expectations fail")}, in B ${failed[1] || "none"}.`;
+  if (a.pending !== b.pending) return `A leaves ${amount(a.pending, "pod")} pending, B ${b.pending || "none"}.`;
+  const pending = a.pending ? `both leave ${plural(a.pending, "pod")} pending` : "neither leaves a pod pending";
+  if (a.victims !== b.victims) return `A preempts ${amount(a.victims, "pod")}, B ${b.victims || "none"}; ${pending}.`;
+  return pending[0]!.toUpperCase() + pending.slice(1) + ".";
+}
+
+function amount(n: number, one: string, many?: string): string { return n ? plural(n, one, many) : "no " + one; }
 
 function lineText(l: Line | undefined): string { return l ? `${formatSeconds(l.at / 1e9)} ${l.actor}: ${l.text}` : ""; }
 

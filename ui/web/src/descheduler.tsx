@@ -1,4 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
+import { Chart, decimals } from "./chart";
+import { historyPath, timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Table } from "./parts";
 import { plural } from "./quantity";
@@ -21,8 +23,9 @@ const interval = 60; // in seconds
 
 export function DeschedulerView({ route, policyFile }: ViewProps) {
   const limit = /^\d+$/.test(route.options.get("max") ?? "") ? route.options.get("max")! : "";
-  const all = useLive<Report>("/ui/api/descheduler", {}, interval);
-  const limited = useLive<Report>(limit ? "/ui/api/descheduler" : "", { "max-evictions": limit }, interval);
+  const at = timeOf(route), path = historyPath("descheduler", at), every = at ? 0 : interval;
+  const all = useLive<Report>(path, { at }, every);
+  const limited = useLive<Report>(limit ? path : "", { "max-evictions": limit, at }, every);
   const total = all.value?.moves.length ?? 0, x = limit ? limited.value : all.value;
   return <>
     <h1>Which moves would make the cluster better?</h1>
@@ -33,7 +36,7 @@ export function DeschedulerView({ route, policyFile }: ViewProps) {
     {all.value && x && <Frontier all={all.value.moves} shown={x.moves.length} />}
     {x && <Moves x={x} />}
     {x && <Refusals x={x} />}
-    <Command text={`berth descheduler --dry-run${limit ? " --max-evictions " + limit : ""}${policyFile ? " --policy-config-file " + policyFile : ""}`} />
+    <Command words={["berth", "descheduler", "--dry-run"]} options={[...(limit ? ["--max-evictions", limit] : []), ...(policyFile ? ["--policy-config-file", policyFile] : [])]} />
   </>;
 }
 
@@ -78,26 +81,19 @@ function gains(moves: Move[]): Gains[] {
 
 function change(g: Gains): string { return g.total.toLocaleString("en") + " less"; }
 
-const width = 420, height = 70;
-
 // Frontier shows what each further move gains.
 function Frontier({ all, shown }: { all: Move[]; shown: number }) {
-  const list = gains(all);
+  const list = gains(all), x = Array.from({ length: all.length + 1 }, (_, i) => i);
   if (list.length === 0) return null;
   return <section><h2>What each further move gains</h2><div class="charts">{list.map((g) => <figure key={g.metric}>
-    <figcaption>{g.metric}: {change(g)} with {plural(all.length, "move")}</figcaption>
-    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${g.metric}: ${change(g)} with all moves`}>
-      <path class="line" d={steps(g, all.length)} />
-      <line class="cut" x1={x(shown, all.length)} x2={x(shown, all.length)} y1="0" y2={height} />
-    </svg></figure>)}</div></section>;
+    <figcaption>{g.metric}: {change(g)} with {plural(all.length, "move")}{shown < all.length && `, ${valueAfter(g, shown).toLocaleString("en")} with ${shown}`}</figcaption>
+    <Chart label={`${g.metric} after each move: ${g.points.map((p) => `${p.moves}: ${p.value}`).join(", ")}`} x={x} lines={[{ label: g.metric, values: x.map((n) => valueAfter(g, n)), colour: "line", stepped: true }]}
+      xLabel="Moves" yLabel="Total gain" formatX={String} formatY={(n) => n.toLocaleString("en")} maxY={g.total} mark={shown} stepsX={decimals.filter((n) => n >= 1)} stepsY={decimals} />
+  </figure>)}</div></section>;
 }
 
-function x(moves: number, total: number): number { return 4 + moves / Math.max(1, total) * (width - 8); }
-
-function steps(g: Gains, total: number): string {
-  const y = (v: number) => height - 5 - v / Math.max(1, g.total) * (height - 10);
-  return g.points.map((p, i) => i === 0 ? `M${x(0, total)} ${y(p.value)}` : `H${x(p.moves, total)}V${y(p.value)}`).join("") + `H${x(total, total)}`;
-}
+// valueAfter returns the gain of the first moves.
+function valueAfter(g: Gains, moves: number): number { return g.points.reduce((v, p) => p.moves <= moves ? p.value : v, 0); }
 
 function Moves({ x }: { x: Report }) {
   if (x.moves.length === 0) return null;

@@ -4,6 +4,7 @@ import { Command, Errors, Link, Select } from "./parts";
 import { formatAge, plural } from "./quantity";
 import { viewURL } from "./route";
 import { useLive } from "./store";
+import { Timeline } from "./timeline";
 
 interface PodRef { namespace: string; name: string; priority?: number }
 interface Displacement {
@@ -27,11 +28,14 @@ export function DisplacementsView({ route, namespace }: ViewProps) {
       {causes.length > 0 && ": " + causes.map((c) => `${all.filter((d) => d.cause === c).length} by ${c}`).join(", ")}. {broken > 0 && `${plural(broken, "displacement")} against a disruption budget.`}</p>}
     {!value && !error && <p role="status">Loading…</p>}
     <form class="options" onSubmit={(e) => e.preventDefault()}><Select name="cause" label="Cause" value={cause} none="" values={[["", "all"], ...[...new Set([...causes, ...(cause ? [cause] : [])])].map((c) => [c, c] as [string, string])]} /></form>
+    {list.length > 0 && <Timeline label={`Timeline of ${plural(list.length, "displacement")}`} kinds={causes} end={Date.parse(at) || Date.now()} marks={list.map((d) => ({ time: d.time, kind: d.cause, text: `${clock(d.time)} ${d.pod.namespace}/${d.pod.name}: ${d.cause}` }))} />}
     {list.length > 0 && <ol class="cards time" aria-label="Displacements, newest first">{list.slice(0, maxRows).map((d) => <Entry key={d.pod.namespace + "/" + d.pod.name + d.time} d={d} />)}</ol>}
     {list.length > maxRows && <p class="muted">The newest {maxRows} of {list.length}.</p>}
-    <Command text={`berth evictions ${namespace ? "-n " + namespace : "-A"}${cause ? " --cause " + cause : ""} --all`} />
+    <Command words={["berth", "evictions"]} options={[...(namespace ? ["-n", namespace] : ["-A"]), ...(cause ? ["--cause", cause] : []), "--all"]} />
   </>;
 }
+
+function clock(time: string): string { return new Date(time).toLocaleTimeString("en-GB"); }
 
 // displacedBefore returns the displacements up to a time, without what became known about their replacements later.
 function displacedBefore(list: Displacement[], at: string): Displacement[] {

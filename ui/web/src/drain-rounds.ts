@@ -49,7 +49,7 @@ export function drainColouring(pods: Map<string, Pod>, x: Preview | null, round:
   const count = (kind: string) => [...pods.values()].filter((p) => p.node && kindOf(p) === kind).length;
   const text = { moves: "will move", moved: "has moved or ended", stays: "does not move", other: "other pods" };
   return {
-    colourOf: (p) => colours[kindOf(p)],
-    legend: (["moves", "moved", "stays", "other"] as const).map((k) => ({ text: text[k], colour: colours[k], count: count(k) })).filter((l) => l.count > 0),
+    colourOf: (p) => colours[kindOf(p)], marked: (p) => kindOf(p) === "stays",
+    legend: (["moves", "moved", "stays", "other"] as const).map((k) => ({ text: text[k], colour: colours[k], count: count(k), marked: k === "stays" })).filter((l) => l.count > 0),
   };
 }

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { drainColouring, Preview, podsAfter, PreviewPod, stays, whyNotMoved } from "./drain-rounds";
 import { FleetCanvas } from "./fleet-canvas";
 import { groupCells } from "./fleet-layout";
+import { historyPath, timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Check, Command, Errors, Field, Legend, Link, Select, Table } from "./parts";
 import { plural } from "./quantity";
@@ -14,12 +15,12 @@ const roundDuration = 1200; // of the animation, in milliseconds
 const flags = ["surge", "force", "delete-emptydir-data"];
 
 export function DrainView({ route }: ViewProps) {
-  const fleet = useFleet("");
+  const at = timeOf(route), fleet = useFleet("", at);
   const text = route.options.get("nodes") ?? "", resource = route.options.get("resource") ?? "cpu", focused = route.options.get("node") ?? "";
   const chosen = useMemo(() => [...new Set(text.split(",").map((s) => s.trim()).filter(Boolean))], [text]);
   const set = flags.filter((f) => route.options.get(f) === "true");
   const query = [...chosen.map((n) => ["node", n]), ...set.map((f) => [f, "true"])].map((e) => e.map((s) => encodeURIComponent(s!)).join("=")).join("&");
-  const { value, error } = useLive<Preview>(chosen.length ? "/ui/api/drain?" + query : "", {}, interval);
+  const { value, error } = useLive<Preview>(chosen.length ? historyPath("drain", at) + "?" + query : "", { at }, at ? 0 : interval);
   const rounds = value?.rounds ?? 0;
   const round = Math.max(0, Math.min(rounds, Number(route.options.get("round") ?? rounds) || 0));
   const nodes = useMemo(() => [...fleet.nodes.values()].map((n) => chosen.includes(n.name) ? { ...n, cordoned: true } : n), [fleet, chosen]);
@@ -29,7 +30,7 @@ export function DrainView({ route }: ViewProps) {
   const toggle = (n: string) => setOption("nodes", (chosen.includes(n) ? chosen.filter((c) => c !== n) : [...chosen, n]).join(","));
   const names = useMemo(() => [...fleet.nodes.keys()].sort(), [fleet]);
   return <>
-    <h1>What happens if these nodes are drained?</h1>
+    <h1>{at ? "What would a drain of these nodes have done?" : "What happens if these nodes are drained?"}</h1>
     <form class="options" onSubmit={(e) => e.preventDefault()} aria-label="Options of the drain">
       <Field name="nodes" label="Nodes to drain" value={text} hint="n1, n2" list={names} />
       <Select name="resource" label="Resource" value={resource} none="cpu" values={[["cpu", "cpu"], ["memory", "memory"], ["pods", "pods"]]} />
@@ -43,13 +44,13 @@ export function DrainView({ route }: ViewProps) {
     {chosen.length > 0 && !value && !error && <p role="status">Simulating the drain…</p>}
     {value && <Summary x={value} />}
     {value && rounds > 0 && <Rounds x={value} round={round} />}
-    {value && <Legend colouring={colouring} note="hatched: drained" />}
+    {value && <Legend colouring={colouring} note="hatched: drained · crossed out: does not move" />}
     {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={focused} select={(n) => setOption("node", n)} toggle={toggle} version={fleet.version + round / 1000}
       label={`Map of ${nodes.length} nodes. Arrow keys move, Enter chooses a node for the drain.`} />}
     <p id="selected-node" aria-live="polite" class="muted">{focused && `${focused} is ${chosen.includes(focused) ? "" : "not "}chosen.`}</p>
     {value && <Remaining x={value} />}
     {value && <Moves x={value} />}
-    <Command text={`berth drain ${chosen.join(" ") || "NODE"} --what-if${set.map((f) => " --" + f).join("")}`} />
+    <Command words={["berth", "drain"]} operands={chosen.length ? chosen : ["NODE"]} options={["--what-if", ...set.map((f) => "--" + f)]} />
   </>;
 }
 

@@ -32,12 +32,16 @@ export function FleetCanvas({ groups, resource, colouring, selected, select, tog
     cancelAnimationFrame(frame.current);
     frame.current = requestAnimationFrame(() => paint.current());
   };
-  const pick = (i: number) => {
-    const cell = layout.cells[i];
-    if (!cell) return;
+  const reveal = (cell: Cell) => {
     const view = viewport.current!;
     if (cell.y < view.scrollTop) view.scrollTop = cell.y;
     else if (cell.y + layout.size > view.scrollTop + view.clientHeight) view.scrollTop = cell.y + layout.size - view.clientHeight;
+  };
+  useEffect(() => { if (width && selected && layout.cells[current]) reveal(layout.cells[current]!); }, [selected, width, size, layout.cells.length]);
+  const pick = (i: number) => {
+    const cell = layout.cells[i];
+    if (!cell) return;
+    reveal(cell);
     setFocus(i);
     select(cell.node.name);
   };
@@ -120,12 +124,15 @@ function barsOf(cell: Cell, resource: string, colouring: Colouring, small: boole
   if (cell.bars?.colouring === colouring && cell.bars.small === small && cell.bars.resource === resource) return cell.bars;
   const bars: Bars = { colouring, small, resource, list: [] };
   if (small) {
-    const sums = new Map<string, number>();
-    for (const p of cell.pods) { const colour = colouring.colourOf(p); sums.set(colour, (sums.get(colour) ?? 0) + (p.requests[resource] ?? 0)); }
-    for (const [colour, amount] of sums) bars.list.push({ colour, amount });
+    const sums = new Map<string, { colour: string; amount: number; marked?: boolean }>();
+    for (const p of cell.pods) {
+      const colour = colouring.colourOf(p), sum = sums.get(colour);
+      if (sum) sum.amount += p.requests[resource] ?? 0; else sums.set(colour, { colour, amount: p.requests[resource] ?? 0, marked: colouring.marked?.(p) });
+    }
+    bars.list.push(...sums.values());
     bars.list.sort((a, b) => (a.colour < b.colour ? -1 : 1));
   } else {
-    for (const p of cell.pods) bars.list.push({ colour: colouring.colourOf(p), amount: p.requests[resource] ?? 0 });
+    for (const p of cell.pods) bars.list.push({ colour: colouring.colourOf(p), amount: p.requests[resource] ?? 0, marked: colouring.marked?.(p) });
     bars.list.sort((a, b) => b.amount - a.amount);
   }
   cell.bars = bars;
@@ -144,6 +151,7 @@ function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resourc
     if (h <= 0) continue;
     c.fillStyle = bar.colour;
     c.fillRect(x, bottom - h, size, h > 3 ? h - 1 : h);
+    if (bar.marked) cross(c, x, bottom - h, size, h - 1);
     bottom -= h;
   }
   if (!usable(node)) hatch(c, x, y, size, colours.ink);
@@ -168,6 +176,18 @@ function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resourc
     c.strokeStyle = colours.ink;
     c.lineWidth = 3;
     c.strokeRect(x + 1.5, y + 1.5, size - 3, size - 3);
+  }
+}
+
+// cross crosses out a bar: black lines on a white edge, which are visible on any colour.
+function cross(c: CanvasRenderingContext2D, x: number, y: number, width: number, height: number) {
+  for (const [colour, line] of [["#ffffff", 3.5], ["#000000", 1.5]] as const) {
+    c.strokeStyle = colour;
+    c.lineWidth = line;
+    c.beginPath();
+    c.moveTo(x, y); c.lineTo(x + width, y + height);
+    c.moveTo(x, y + height); c.lineTo(x + width, y);
+    c.stroke();
   }
 }
 

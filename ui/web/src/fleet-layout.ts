@@ -2,7 +2,7 @@ import type { Colouring } from "./colours";
 import { Node, Pod } from "./model";
 
 // Bars are the bars of a cell for a colouring, which stay valid until the cell changes.
-export interface Bars { colouring: Colouring; small: boolean; resource: string; list: { colour: string; amount: number }[] }
+export interface Bars { colouring: Colouring; small: boolean; resource: string; list: { colour: string; amount: number; marked?: boolean }[] }
 export interface Cell { node: Node; pods: Pod[]; used: number; free: number; x: number; y: number; bars?: Bars; text?: string }
 export interface Group { name: string; cells: Cell[]; y: number; capacity: number; free: number }
 export interface Layout { groups: Group[]; cells: Cell[]; size: number; columns: number; height: number }

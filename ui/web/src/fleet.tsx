@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { newColouring } from "./colours";
 import { FleetCanvas } from "./fleet-canvas";
-import { Group, groupCells, usable } from "./fleet-layout";
+import { Cell, Group, groupCells, usable } from "./fleet-layout";
 import { timeOf } from "./history";
 import { Node, parseSelector, Pod } from "./model";
 import type { ViewProps } from "./page";
@@ -41,7 +41,7 @@ export function FleetView({ route, namespace }: ViewProps) {
     {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} size={Number(zoom)} />}
     <div id="selected-node" aria-live="polite">{cell && <NodeDetails node={cell.node} pods={cell.pods} used={cell.used} free={cell.free} resource={resource} />}</div>
     <details><summary>The nodes as a table</summary><NodeTable groups={groups} resource={resource} /></details>
-    <Command text={cell ? `berth explain node ${cell.node.name}` : "berth kubectl describe nodes" + (selector ? ` -l '${selector}'` : "")} />
+    {cell ? <Command words={["berth", "explain", "node"]} operands={[cell.node.name]} /> : <Command words={["berth", "kubectl", "describe", "nodes"]} options={selector ? ["-l", selector] : []} />}
   </>;
 }
 
@@ -51,12 +51,15 @@ function Room({ groups, resource, loaded, pending, namespace }: { groups: Group[
   if (!loaded) return <p role="status">Loading…</p>;
   if (cells.length === 0) return <p role="status">No nodes match.</p>;
   const capacity = cells.reduce((n, c) => n + (c.node.allocatable[resource] ?? 0), 0), free = open.reduce((n, c) => n + c.free, 0);
-  const best = open.reduce((a, c) => (a && a.free >= c.free ? a : c), open[0]);
+  const isTainted = (c: Cell) => c.node.taints.some((t) => /:No(Schedule|Execute)$/.test(t)), tainted = open.filter(isTainted), freeTainted = tainted.reduce((n, c) => n + c.free, 0);
+  const candidates = open.length > tainted.length ? open.filter((c) => !isTainted(c)) : open;
+  const best = candidates.reduce((a, c) => (a && a.free >= c.free ? a : c), candidates[0]);
   const closed = cells.length - open.length, underPressure = cells.filter((c) => c.node.pressure.length).length;
   return <p class="answer">
     <strong>{formatAmount(resource, free)} of {formatAmount(resource, capacity)} {resource} free</strong> on {plural(open.length, "node")}
     {best && <>; most on <strong>{best.node.name}</strong> with {formatAmount(resource, best.free)}</>}.
-    {" "}{closed > 0 && <>{plural(closed, "node takes", "nodes take")} no new pods. </>}
+    {" "}{freeTainted > 0 && <>{formatAmount(resource, freeTainted)} of it is on {plural(tainted.length, "node")} with taints. </>}
+    {closed > 0 && <>{plural(closed, "node takes", "nodes take")} no new pods. </>}
     {underPressure > 0 && <>{plural(underPressure, "node is", "nodes are")} under pressure. </>}
     {pending > 0 && <><Link to={viewURL("queue")}>{plural(pending, "pod waits", "pods wait")} for a node</Link>. </>}
     {namespace && <span class="muted">Only pods of namespace {namespace} are counted.</span>}

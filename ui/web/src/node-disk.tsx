@@ -20,7 +20,7 @@ export function NodeDisk({ name }: { name: string }) {
   return <section><h2>What uses the disk?</h2>
     {error && <p class="muted">No figures: {error}</p>}
     {x && x.fileSystems.map((f) => <Treemap key={f.names.join()} f={f} consumers={x.consumers.filter((c) => f.names.includes(c.fileSystem))} />)}
-    {x && <Command text={`berth explain node ${name} --disk`} />}
+    {x && <Command words={["berth", "explain", "node"]} operands={[name]} options={["--disk"]} />}
     {(x?.unknown ?? []).map((u) => <p key={u} class="muted">Not measured: {u}</p>)}
   </section>;
 }

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { addSample, rateOf, Sample } from "./forecast";
+import { addSample, Sample } from "./forecast";
 import { NodeDisk } from "./node-disk";
+import { amount, Forecast, trend } from "./node-forecast";
 import { Node } from "./model";
+import { historyPath, timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Bar, Command, Errors, Link, Select, Table } from "./parts";
-import { formatAge, formatAmount, plural } from "./quantity";
+import { formatAge, plural } from "./quantity";
 import { navigate, viewURL } from "./route";
 import { useFleet, useLive } from "./store";
 
@@ -30,13 +32,13 @@ export function NodeView({ route }: ViewProps) {
       <label>Node <input key={name} name="node" defaultValue={name} placeholder="name" spellcheck={false} autocomplete="off" /></label>
       <button type="submit">Show</button>
     </form>
-    {name ? <NodeState key={name} name={name} signal={route.options.get("signal") ?? ""} /> : <AllNodes />}
+    {name ? <NodeState key={name} name={name} signal={route.options.get("signal") ?? ""} at={timeOf(route)} /> : <AllNodes at={timeOf(route)} />}
   </>;
 }
 
 // AllNodes lists the nodes, those under pressure first.
-function AllNodes() {
-  const fleet = useFleet("");
+function AllNodes({ at }: { at: string }) {
+  const fleet = useFleet("", at);
   const nodes = useMemo(() => [...fleet.nodes.values()].sort((a, b) => b.pressure.length - a.pressure.length || Number(a.ready) - Number(b.ready) || a.name.localeCompare(b.name, "en", { numeric: true })), [fleet]);
   const pressed = nodes.filter((n) => n.pressure.length);
   return <>
@@ -44,37 +46,39 @@ function AllNodes() {
     {!fleet.loaded && <p role="status">Loading…</p>}
     {fleet.loaded && <p class="answer"><strong>{pressed.length ? `${plural(pressed.length, "node is", "nodes are")} under pressure:` : `None of ${plural(nodes.length, "node")} is under pressure.`}</strong> {pressed.slice(0, 5).map((n) => `${n.name} (${n.pressure.join(", ")})`).join(", ")}</p>}
     {nodes.length > 0 && <Table label="Nodes" head={["Node", "State"]}>{nodes.slice(0, 200).map((n) => <tr key={n.name}><td><Link to={viewURL("node", n.name)}>{n.name}</Link></td><td>{stateOf(n)}</td></tr>)}</Table>}
-    <Command text="berth kubectl get nodes" />
+    <Command words={["berth", "kubectl", "get", "nodes"]} />
   </>;
 }
 
 function stateOf(n: Node): string { return [!n.ready && "not ready", n.cordoned && "cordoned", ...n.pressure].filter(Boolean).join(", ") || "no pressure"; }
 
-function NodeState({ name, signal }: { name: string; signal: string }) {
-  const { value: x, error } = useLive<Report>("/ui/api/node/pressure", { name }, interval);
+function NodeState({ name, signal, at }: { name: string; signal: string; at: string }) {
+  const { value: x, error } = useLive<Report>(historyPath("node/pressure", at), { name, at }, at ? 0 : interval);
   const [samples, setSamples] = useState<Record<string, Sample[]>>({});
   useEffect(() => {
-    if (x) setSamples((old) => Object.fromEntries(x.thresholds.filter((t) => t.known).map((t) => [t.signal, addSample(old[t.signal] ?? [], { at: Date.parse(x.time), available: t.available })])));
-  }, [x]);
+    if (x && !at) setSamples((old) => Object.fromEntries(x.thresholds.filter((t) => t.known).map((t) => [t.signal, addSample(old[t.signal] ?? [], { at: Date.parse(x.time), available: t.available })])));
+  }, [x, at]);
+  const shownSamples = at ? undefined : samples; // a recorded report has no trend
   const sorted = [...(x?.thresholds ?? [])].sort((a, b) => margin(a) - margin(b));
   const shown = signal || sorted[0]?.signal || "", resource = x?.resources.find((r) => r.signal === shown) ?? x?.resources[0];
   return <>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Requesting the report…</p>}
+    {x && at && <p class="muted">The last recorded report of this node, from {new Date(x.time).toLocaleString("en-GB")}.</p>}
     {x && <Summary x={x} sorted={sorted} />}
     {x && <section><h2>Signals, the closest to its threshold first</h2>
-      <Signals list={sorted.slice(0, numShown)} samples={samples} />
-      {sorted.length > numShown && <details><summary>{plural(sorted.length - numShown, "other signal")}</summary><Signals list={sorted.slice(numShown)} samples={samples} /></details>}</section>}
+      <Signals list={sorted.slice(0, numShown)} samples={shownSamples} />
+      {sorted.length > numShown && <details><summary>{plural(sorted.length - numShown, "other signal")}</summary><Signals list={sorted.slice(numShown)} samples={shownSamples} /></details>}</section>}
     {x && resource && <section><h2>Which pod is evicted first for {resource.signal}?</h2>
       <form class="options" onSubmit={(e) => e.preventDefault()}><Select name="signal" label="Signal" value={resource.signal} none="" values={x.resources.map((r) => [r.signal, r.signal])} /></form>
       <Order pods={resource.pods} resource={resource.resource} /></section>}
-    <NodeDisk name={name} />
-    <Command text={`berth explain node ${name} --pressure`} />
+    {at ? <p class="muted">What uses the disk is not recorded.</p> : <NodeDisk name={name} />}
+    <Command words={["berth", "explain", "node"]} operands={[name]} options={["--pressure"]} />
   </>;
 }
 
-function Signals({ list, samples }: { list: Threshold[]; samples: Record<string, Sample[]> }) {
-  return <ul class="cards" aria-label="Eviction thresholds">{list.map((t) => <li key={t.signal + t.graceSeconds}><Signal t={t} samples={samples[t.signal] ?? []} /></li>)}</ul>;
+function Signals({ list, samples }: { list: Threshold[]; samples?: Record<string, Sample[]> }) {
+  return <ul class="cards" aria-label="Eviction thresholds">{list.map((t) => <li key={t.signal + t.graceSeconds}><Signal t={t} samples={samples && (samples[t.signal] ?? [])} /></li>)}</ul>;
 }
 
 // margin returns how far a signal is above its threshold, relative to the capacity.
@@ -92,7 +96,7 @@ function Summary({ x, sorted }: { x: Report; sorted: Threshold[] }) {
 
 function nextVictim(x: Report, signal?: string): Candidate | undefined { return x.resources.find((r) => r.signal === signal)?.pods.find((p) => p.evictable); }
 
-function Signal({ t, samples }: { t: Threshold; samples: Sample[] }) {
+function Signal({ t, samples }: { t: Threshold; samples?: Sample[] }) {
   if (!t.known) return <><strong>{t.signal}</strong> <span class="muted">is not measured</span></>;
   const used = t.capacity - t.available;
   return <>
@@ -100,22 +104,10 @@ function Signal({ t, samples }: { t: Threshold; samples: Sample[] }) {
       <span>{amount(t, t.available)} of {amount(t, t.capacity)} available</span>
       <span class="muted">threshold {amount(t, t.threshold)}, {t.graceSeconds ? `evicts after ${t.graceSeconds} s` : "evicts at once"}</span></div>
     <Bar label={`${amount(t, used)} of ${amount(t, t.capacity)} used; evicts above ${amount(t, t.capacity - t.threshold)}`} used={used} capacity={t.capacity} mark={t.capacity - t.threshold} />
-    <div class="muted">{trend(t, samples)}</div>
+    {samples && <div class="muted">{trend(t, samples)}</div>}
+    {samples && <Forecast t={t} samples={samples} />}
   </>;
 }
-
-// trend describes the change while this view is open, and extends it in a straight line.
-function trend(t: Threshold, samples: Sample[]): string {
-  const { rate, seconds } = rateOf(samples);
-  if (rate === undefined) return `Measuring the trend (${Math.round(seconds)} s)`;
-  const over = ` over the last ${Math.round(seconds)} s`;
-  if (Math.abs(rate) * 3600 < t.capacity / 100) return "Steady" + over;
-  if (rate > 0) return `Grows by ${amount(t, rate)} per second${over}`;
-  const left = (t.available - t.threshold) / -rate;
-  return `Falls by ${amount(t, -rate)} per second${over}` + (left > 0 && left < 86400 ? `: at this rate the threshold is reached in ${formatAge(Date.now() - left * 1000)}` : "");
-}
-
-function amount(t: { resource: string }, n: number): string { return formatAmount(t.resource === "inodes" || t.resource === "pids" ? "count" : "memory", n); }
 
 function Order({ pods, resource }: { pods: Candidate[]; resource: string }) {
   if (pods.length === 0) return <p>No pod runs on the node.</p>;

@@ -1,5 +1,5 @@
 import { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { BudgetsView } from "./budgets";
 import { exchangeCode, Failure, getJSON, hasToken, setToken } from "./client";
 import { CompareView } from "./compare";
@@ -104,11 +104,25 @@ function SignIn({ method, error, start }: { method: string; error: string; start
 // hasTime reports whether the slider is shown: simulations have their own time.
 function hasTime(route: Route): boolean { return route.view !== "simulate" && !(route.view === "compare" && !route.options.has("pod")); }
 
+// focusView moves the focus to the heading of the view, which screen readers then announce.
+function focusView() {
+  const heading = document.querySelector<HTMLElement>("#view h1") ?? document.getElementById("view")!;
+  heading.tabIndex = -1;
+  heading.focus();
+  scrollTo(0, 0);
+}
+
 function Shell({ user, signOut }: { user: User; signOut?: () => void }) {
   const route = useRoute();
   const known = views[route.view];
   const namespace = route.options.get("namespace") ?? "";
   useEffect(() => { document.title = (known?.title ?? "Not found") + " – Berth"; }, [route.view]);
+  const path = [route.view, ...route.parts].join("/"), shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    focusView();
+  }, [path]);
   const View = known?.view;
   return <>
     <a class="skip" href="#view" onClick={(e) => { e.preventDefault(); document.getElementById("view")!.focus(); }}>Skip to the view</a>

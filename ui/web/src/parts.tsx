@@ -3,9 +3,11 @@ import { useState } from "preact/hooks";
 import type { Colouring } from "./colours";
 import { plural } from "./quantity";
 import { followLink, setOption } from "./route";
+import { CommandLine, shellCommand } from "./shell";
 
 // Command shows the equivalent command with a button that copies it.
-export function Command({ text }: { text: string }) {
+export function Command(line: CommandLine) {
+  const text = shellCommand(line);
   const [copied, setCopied] = useState("");
   const copy = async () => {
     try {
@@ -53,7 +55,7 @@ export function Check({ name, label, value }: { name: string; label: string; val
 }
 
 export function Legend({ colouring, note }: { colouring: Colouring; note: string }) {
-  return <ul class="legend" aria-label="Colours">{colouring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.colour} /></svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
+  return <ul class="legend" aria-label="Colours">{colouring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.colour} />{l.marked && <path class="cross" d="M1 1L11 11M1 11L11 1" />}</svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
     <li class="muted">{note}</li></ul>;
 }
 

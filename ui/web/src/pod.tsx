@@ -6,6 +6,8 @@ import { formatAge, plural } from "./quantity";
 import { historyPath, timeOf } from "./history";
 import { currentRoute, navigate, viewURL } from "./route";
 import { useLive } from "./store";
+import type { Suggestion } from "./suggestion-state";
+import { Suggestions } from "./suggestions";
 
 export interface Verdict { name: string; feasible: boolean; plugin?: string; code?: string; reasons?: string[]; numbers?: { message: string }[]; scores?: Record<string, number>; total?: number }
 export interface Explanation {
@@ -13,7 +15,7 @@ export interface Explanation {
   preEnqueue?: Verdict; preFilter?: Verdict; nodes?: Verdict[]; top?: string[]; choice?: string;
   requeueTriggers?: { plugin: string; events?: string[] }[];
   preemption?: { outcome: string; node?: string; victims?: string[]; error?: string };
-  suggestions?: { message: string; node: string; similarNodesNotTried?: number }[];
+  suggestions?: Suggestion[];
   decisions?: { time: string; action: string; node?: string; message?: string; outcome?: string; victims?: string[] }[];
   displacements?: { time: string; cause: string; node?: string; message?: string }[];
 }
@@ -39,23 +41,23 @@ export function PodView({ route }: ViewProps) {
       <label>Pod <input key={name} name="pod" defaultValue={name ? namespace + "/" + name : ""} placeholder="namespace/name" size={40} spellcheck={false} autocomplete="off" /></label>
       <button type="submit">Explain</button>
     </form>
-    {name ? <Explained namespace={namespace} name={name} at={timeOf(route)} /> : <p>Enter a pod, or choose one in the <Link to={viewURL("queue")}>queue</Link> or on a node of the <Link to={viewURL("fleet")}>fleet</Link>.</p>}
+    {name ? <Explained namespace={namespace} name={name} at={timeOf(route)} options={route.options} /> : <p>Enter a pod, or choose one in the <Link to={viewURL("queue")}>queue</Link> or on a node of the <Link to={viewURL("fleet")}>fleet</Link>.</p>}
   </>;
 }
 
-function Explained({ namespace, name, at }: { namespace: string; name: string; at: string }) {
+function Explained({ namespace, name, at, options }: { namespace: string; name: string; at: string; options: URLSearchParams }) {
   const { value: x, error } = useLive<Explanation>(historyPath("pod", at), { namespace, name, at }, at ? 0 : 10);
   return <>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Evaluating all nodes…</p>}
     {x && <>
       <Summary x={x} />
-      <Suggestions x={x} />
+      {x.suggestions && <Suggestions pod={x.pod} list={x.suggestions} options={options} at={at} />}
       <Triggers x={x} />
       <Nodes x={x} />
       <History x={x} />
     </>}
-    <Command text={`berth explain pod ${namespace}/${name} --nodes`} />
+    <Command words={["berth", "explain", "pod"]} operands={[namespace + "/" + name]} options={["--nodes", ...(at ? ["--at", at] : [])]} />
   </>;
 }
 
@@ -88,15 +90,6 @@ function Rejections({ nodes }: { nodes: Verdict[] }) {
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return <ul>{[...counts].sort((a, b) => b[1] - a[1]).map(([reason, n]) => <li key={reason}>{plural(n, "node")} – {reason}</li>)}</ul>;
-}
-
-function Suggestions({ x }: { x: Explanation }) {
-  if (!x.suggestions) return null;
-  return <section><h2>What would make it schedulable</h2>
-    {x.suggestions.length === 0 ? <p>No single change was found.</p>
-      : <ol>{x.suggestions.map((s, i) => <li key={i}>{s.message} <span class="muted">(then it fits on {s.node}{s.similarNodesNotTried ? `; ${plural(s.similarNodesNotTried, "similar node")} not tried` : ""})</span></li>)}</ol>}
-    <p class="muted">Cheapest first. Each was tried on a copy of the cluster's state.</p>
-  </section>;
 }
 
 function Triggers({ x }: { x: Explanation }) {

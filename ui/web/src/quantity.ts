@@ -1,4 +1,4 @@
-import { currentRoute, viewsOfTime } from "./route";
+import { currentRoute, viewsWithoutTime } from "./route";
 
 const suffixes: Record<string, number> = {
   n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
@@ -27,7 +27,7 @@ export function formatAmount(resource: string, value: number): string {
 // shownTime returns the time that the view shows: that of the slider if it shows earlier times, else the present.
 export function shownTime(): number {
   const { view, options } = currentRoute();
-  return (viewsOfTime.includes(view) && Date.parse(options.get("at") ?? "")) || Date.now();
+  return (!viewsWithoutTime.includes(view) && Date.parse(options.get("at") ?? "")) || Date.now();
 }
 
 export function formatAge(since: string | number | undefined, now = shownTime()): string {

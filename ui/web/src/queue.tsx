@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { historyPath, timeOf } from "./history";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Select } from "./parts";
@@ -10,6 +10,7 @@ import { useLive } from "./store";
 interface Pending { pod: string; scheduler: string; priority: number; state: string; created?: string; since?: string; nominatedNode?: string; message?: string; gates?: string[] }
 
 const maxRows = 500;
+const numOpen = 3; // pods whose events are shown at once
 const interval = 3; // in seconds
 const states = ["nominated", "new", "error", "unschedulable", "gated"];
 
@@ -18,6 +19,7 @@ export function QueueView({ route, namespace }: ViewProps) {
   const { value, error } = useLive<{ pods: Pending[] }>(historyPath("queue", at), { namespace, at }, at ? 0 : interval);
   const state = route.options.get("state") ?? "";
   const all = value?.pods ?? [], pods = all.filter((p) => !state || p.state === state);
+  const first = pods.filter((p) => p.state === "unschedulable").slice(0, numOpen);
   const parts = states.map((s) => [s, all.filter((p) => p.state === s).length] as const).filter((e) => e[1] > 0);
   return <>
     <h1>Which pods wait, and for what?</h1>
@@ -25,18 +27,18 @@ export function QueueView({ route, namespace }: ViewProps) {
     {value && <p class="answer"><strong>{all.length ? plural(all.length, "pod waits", "pods wait") + " for a node" : "No pod waits for a node"}</strong>{parts.length > 0 && ": " + parts.map(([s, n]) => `${n} ${s}`).join(", ")}.</p>}
     {!value && !error && <p role="status">Loading…</p>}
     <form class="options" onSubmit={(e) => e.preventDefault()}><Select name="state" label="State" value={state} none="" values={[["", "all"], ...states.map((s) => [s, s] as [string, string])]} /></form>
-    {pods.length > 0 && <ol class="cards" aria-label="Pending pods in scheduling order">{pods.slice(0, maxRows).map((p) => <Entry key={p.pod} p={p} />)}</ol>}
+    {pods.length > 0 && <ol class="cards" aria-label="Pending pods in scheduling order">{pods.slice(0, maxRows).map((p) => <Entry key={p.pod + at} p={p} open={first.includes(p)} />)}</ol>}
     {pods.length > maxRows && <p class="muted">The first {maxRows} of {pods.length}. Choose a state or a namespace to see others.</p>}
-    <Command text="berth queue --all" />
+    <Command words={["berth", "queue"]} options={[...(namespace ? ["-n", namespace] : []), "--all"]} />
   </>;
 }
 
-function Entry({ p }: { p: Pending }) {
+function Entry({ p, open }: { p: Pending; open: boolean }) {
   const [namespace, name] = p.pod.split("/") as [string, string];
   return <li>
     <div class="row"><Link to={viewURL("pod", namespace, name)}>{p.pod}</Link> <span class={"badge " + p.state}>{p.state}</span> <span class="muted">priority {p.priority} · waits {formatAge(p.created)}{p.since && p.since !== p.created && `, ${p.state} for ${formatAge(p.since)}`}</span></div>
     <div>{waitsFor(p)}</div>
-    {p.state === "unschedulable" && <Triggers namespace={namespace} name={name} />}
+    {p.state === "unschedulable" && <Triggers namespace={namespace} name={name} open={open} />}
   </li>;
 }
 
@@ -47,19 +49,27 @@ function waitsFor(p: Pending): string {
   return (p.message ?? "").split(" preemption: ")[0]!; // the pod view shows the preemption
 }
 
-// Triggers shows which events trigger another attempt. It loads them when it is opened, because the server evaluates all nodes.
-function Triggers({ namespace, name }: { namespace: string; name: string }) {
+// Triggers shows which events trigger another attempt. It is open for the first pods. For others, it loads them when it is opened, because
+// the server evaluates all nodes.
+function Triggers({ namespace, name, open }: { namespace: string; name: string; open: boolean }) {
+  const [shown, setShown] = useState(open);
+  if (open) return <section aria-label={`Events that let ${namespace}/${name} be tried again`}><span class="muted">Events that let it be tried again</span><Events namespace={namespace} name={name} /></section>;
+  return <details onToggle={(e) => { if (e.currentTarget.open) setShown(true); }}><summary>Events that let it be tried again</summary>{shown && <Events namespace={namespace} name={name} />}</details>;
+}
+
+function Events({ namespace, name }: { namespace: string; name: string }) {
   const [x, setX] = useState<Explanation>();
   const [error, setError] = useState("");
-  const load = async (open: boolean) => {
-    if (!open || x) return;
-    try { setX(await getExplanation(namespace, name)); } catch (e) { setError(e instanceof Error ? e.message : String(e)); }
-  };
-  return <details onToggle={(e) => load(e.currentTarget.open)}><summary>Events that let it be tried again</summary>
+  useEffect(() => {
+    const stop = new AbortController();
+    getExplanation(namespace, name, stop.signal).then(setX, (e) => { if (!stop.signal.aborted) setError(e instanceof Error ? e.message : String(e)); });
+    return () => stop.abort();
+  }, [namespace, name]);
+  return <>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Evaluating all nodes…</p>}
     {x && <ul>{(x.requeueTriggers ?? []).map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}
       {x.suggestions?.[0] && <li>Smallest change: {x.suggestions[0].message}</li>}
       {!x.requeueTriggers?.length && <li>Nothing keeps it from a node now.</li>}</ul>}
-  </details>;
+  </>;
 }

@@ -8,8 +8,8 @@ function decode(part: string): string {
   try { return decodeURIComponent(part); } catch { return part; }
 }
 
-// viewsOfTime are the views that show an earlier time. The others show the present.
-export const viewsOfTime = ["fleet", "pod", "queue", "displacements", "compare"];
+// viewsWithoutTime are the views whose time the slider does not select.
+export const viewsWithoutTime = ["simulate"];
 
 export function currentRoute(): Route {
   const [, , view = "", ...parts] = location.pathname.split("/");

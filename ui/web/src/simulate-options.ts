@@ -1,3 +1,4 @@
+import { CommandLine } from "./shell";
 import { keptDump, Request } from "./simulation";
 
 // example is the scenario of a first visit.
@@ -20,10 +21,8 @@ export function requestOf(options: URLSearchParams, scenario = "scenario", seed 
 }
 
 // commandOf returns the equivalent command.
-export function commandOf(options: URLSearchParams, seed = "seed", file = "scenario.txt"): string {
+export function commandOf(options: URLSearchParams, seed = "seed", file = "scenario.txt"): CommandLine {
   const dump = options.get("dump") ?? "", value = options.get(seed) ?? "";
-  return "berth simulate" + (dump ? " -f " + shellWord(keptDump(dump)?.name ?? "dump.yaml") : options.get("from") === "cluster" ? " -f dump.yaml" : "") + ` --scenario ${file} --timeline all`
-    + (/^\d{1,15}$/.test(value) ? " --seed " + value : "");
+  return { words: ["berth", "simulate"], options: [...(dump ? ["-f", keptDump(dump)?.name ?? "dump.yaml"] : options.get("from") === "cluster" ? ["-f", "dump.yaml"] : []),
+    "--scenario", file, "--timeline", "all", ...(/^\d{1,15}$/.test(value) ? ["--seed", value] : [])] };
 }
-
-function shellWord(text: string): string { return /^[\w./-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'"; }

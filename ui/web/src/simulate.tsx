@@ -29,7 +29,7 @@ export function SimulateView({ route }: ViewProps) {
     {run && run.frames.length > 0 && <Player key={JSON.stringify(request)} run={run} t={route.options.get("t") ?? ""} resource={route.options.get("resource") ?? "cpu"} selected={route.options.get("node") ?? ""} />}
     <Editor options={route.options} line={run?.failure?.line ?? 0} busy={run?.running ?? false} />
     {request && <p><Link to={compareURL(route.options)}>Compare with another seed</Link></p>}
-    <Command text={commandOf(route.options)} />
+    <Command {...commandOf(route.options)} />
   </>;
 }
 

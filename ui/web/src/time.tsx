@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { timeOf } from "./history";
 import { formatAge } from "./quantity";
-import { Route, setOption, viewsOfTime } from "./route";
+import { Route, setOption, viewsWithoutTime } from "./route";
 import { useLive } from "./store";
 
 const second = 1000;
@@ -18,16 +18,16 @@ function useClock(time = ""): number {
   return time ? Date.parse(time) + passed : 0;
 }
 
-// TimeSlider selects the time that the views show. Its right end is the present. It is hidden without a recording.
+// TimeSlider selects the time that the views show. Its right end is the present. Without a recording, it says so.
 export function TimeSlider({ route, namespace }: { route: Route; namespace: string }) {
-  const { value } = useLive<{ from?: string; to?: string }>("/ui/api/history/range", { namespace }, 0);
+  const { value, error } = useLive<{ from?: string; to?: string }>("/ui/api/history/range", { namespace }, 0);
   const now = useClock(value?.to);
   const [moved, setMoved] = useState<number | null>(null); // while the slider moves
   const timer = useRef(0);
   useEffect(() => () => window.clearTimeout(timer.current), []);
   const at = timeOf(route), range = value?.from && now ? { from: value.from, to: now } : null;
   useEffect(() => setMoved(null), [at]);
-  if (!range && !at) return null;
+  if (!range && !at) return <p class="slider muted">Time: {error || (value ? "no recording, so the views show the present" : "…")}</p>;
   const first = range ? Math.ceil(Date.parse(range.from) / second) : Math.floor(Date.parse(at) / second), last = range ? Math.floor(range.to / second) : first;
   const shown = moved ?? (at ? Math.min(last, Math.max(first, Math.floor(Date.parse(at) / second))) : last);
   const show = (time: number) => {
@@ -46,7 +46,7 @@ export function TimeSlider({ route, namespace }: { route: Route; namespace: stri
     <label for="time">Time</label>
     <input id="time" type="range" min={first} max={last} step="1" value={shown} aria-valuetext={text} onInput={move} />
     <output for="time">{text}</output>
-    <button type="button" disabled={live && !at} onClick={() => show(last)}>Show live</button>
-    {!live && !viewsOfTime.includes(route.view) && <span role="status" class="muted">This view shows the present.</span>}
+    {!(live && !at) && <button type="button" onClick={() => show(last)}>Show live</button>}
+    {!live && viewsWithoutTime.includes(route.view) && <span role="status" class="muted">This view has a separate, virtual time.</span>}
   </form>;
 }

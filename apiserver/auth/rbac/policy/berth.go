@@ -70,8 +70,8 @@ func certificateRules() []rbacv1.PolicyRule {
 		recordEvents(),
 		allow("delete get list watch", certificates, "certificatesigningrequests"),
 		allow("update", certificates, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
-		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
-		allowNamed("sign", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
+		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving", "berth.dev/simulated-nodes"),
+		allowNamed("sign", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving", "berth.dev/simulated-nodes"),
 		allow(read, core, "nodes", "services"),
 		allow(read, discovery, "endpointslices"),
 	}

@@ -1,0 +1,117 @@
+package descheduler
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+)
+
+// runStrategies runs the strategies once. In planned mode, unless it is a dry run, it passes the
+// plan to the execution machine.
+func (r *Runner) runStrategies(ctx context.Context) (*Report, error) {
+	r.state.applyEvents()
+	start := r.clock.Now()
+	report := r.newReport(start)
+	snap := r.state.snapshot(start)
+	if r.o.Policy.UsesMetrics() {
+		u, err := readUsage(ctx, r.o.Usage, r.state)
+		if err != nil {
+			return nil, err
+		}
+		snap.Usage = u
+	}
+	policy := r.timedPolicy()
+	if r.o.Mode == Compatible {
+		r.runCompatible(ctx, snap, policy, report)
+	} else {
+		r.runPlanned(snap, policy, report, detectHoldSupport(ctx, r.o.Client, r.state, snap.Now))
+	}
+	report.Duration = r.clock.Since(start)
+	r.metrics.observeRun(report)
+	if r.o.OnReport != nil {
+		r.o.OnReport(report)
+	}
+	return report, context.Cause(ctx)
+}
+
+// newReport returns an empty report of a run.
+func (r *Runner) newReport(start time.Time) *Report {
+	return &Report{Time: start.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []MoveReport{}, Refusals: []Refusal{}, RefusalCounts: map[string]int{}}
+}
+
+func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
+	e := &evictingMover{ctx: ctx, report: report, evict: func(req *evictionRequest) (bool, string) {
+		a := r.evict(ctx, req)
+		if a.AlreadyDeleted {
+			return false, "the pod is already deleted"
+		}
+		return a.Granted, a.Message
+	}, onLimit: r.metrics.observeEviction}
+	if r.o.DryRun {
+		e.evict, e.onLimit = newDryRunLedger(r.state.view.State, snap.Now).evict, func(string, *evictionRequest) {}
+	}
+	result := descheduling.RunPolicy(snap, policy, e)
+	report.addResult(&result)
+}
+
+func (r *Runner) runPlanned(snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report, support HoldSupport) {
+	report.HoldSupport = &support
+	r.machine.SetHoldsServed(r.state.holdsServed.Load())
+	inProgress := r.machine.InProgress(r.state.view)
+	snap.ApplyInProgress(inProgress)
+	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: support.mode(), SchedulersWithoutHolds: support.unsupportedSet(), InProgress: inProgress,
+		Profiles: r.o.Profiles, Seed: r.o.Seed, Backoff: r.backoff})
+	result := descheduling.RunPolicy(snap, policy, planner)
+	report.addResult(&result)
+	plan := planner.Plan()
+	report.addPlan(plan)
+	if !r.o.DryRun {
+		r.machine.SetPlan(snap.Now, plan)
+		lastMessage := r.lastMessage
+		r.lastMessage = map[*execution.Move]string{}
+		for _, x := range r.machine.Moves() {
+			if s, ok := lastMessage[x]; ok { // from an earlier plan
+				r.lastMessage[x] = s
+			}
+		}
+	}
+}
+
+// timedPolicy returns the policy with timed strategies.
+func (r *Runner) timedPolicy() *descheduling.Policy {
+	p := r.o.Policy
+	p.Profiles = make([]descheduling.Profile, len(r.o.Policy.Profiles))
+	for i, profile := range r.o.Policy.Profiles {
+		profile.Deschedule = r.timedStrategies(profile.Name, profile.Deschedule)
+		profile.Balance = r.timedStrategies(profile.Name, profile.Balance)
+		p.Profiles[i] = profile
+	}
+	return &p
+}
+
+func (r *Runner) timedStrategies(profile string, strategies []descheduling.Strategy) (out []descheduling.Strategy) {
+	for _, s := range strategies {
+		out = append(out, &timedStrategy{s, profile, r.metrics, r.clock})
+	}
+	return out
+}
+
+// timedStrategy observes the duration of a strategy.
+type timedStrategy struct {
+	descheduling.Strategy
+	profile string
+	metrics *Metrics
+	clock   clock.PassiveClock
+}
+
+// Run implements descheduling.Strategy.
+func (s *timedStrategy) Run(r *descheduling.Round) {
+	start := s.clock.Now()
+	s.Strategy.Run(r)
+	s.metrics.observeStrategy(s.Name(), s.profile, s.clock.Since(start))
+}
