@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
 import { Chart, decimals } from "./chart";
 import { historyPath, timeOf } from "./history";
+import { useKeyedState } from "./keyed-state";
 import type { ViewProps } from "./page";
 import { Command, Errors, Link, Table } from "./parts";
 import { plural } from "./quantity";
@@ -56,8 +56,8 @@ function Summary({ x, total }: { x: Report; total: number }) {
 
 // Limit chooses the maximum number of evictions. The plan is computed again for each choice.
 function Limit({ total, limit }: { total: number; limit: string }) {
-  const [shown, setShown] = useState(limit === "" ? total : Math.min(total, Number(limit)));
-  useEffect(() => setShown(limit === "" ? total : Math.min(total, Number(limit))), [limit, total]);
+  const chosen = limit === "" ? total : Math.min(total, Number(limit));
+  const [shown, setShown] = useKeyedState(`${limit} ${total}`, chosen);
   return <div class="rounds"><label>At most <input type="range" name="max" min={0} max={total} value={shown} aria-valuetext={plural(shown, "eviction")}
     onInput={(e) => setShown(Number(e.currentTarget.value))} onChange={(e) => setOption("max", e.currentTarget.value, String(total))} /></label>
     <span aria-live="polite">{plural(shown, "eviction")}</span></div>;

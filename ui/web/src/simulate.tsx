@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { newColouring } from "./colours";
 import { FleetCanvas } from "./fleet-canvas";
 import { groupCells } from "./fleet-layout";
+import { useKeyedState } from "./keyed-state";
 import type { Pod } from "./model";
 import type { ViewProps } from "./page";
 import { Command, Errors, Legend, Link, Select, Table } from "./parts";
@@ -65,8 +66,7 @@ function Editor({ options, line, busy }: { options: URLSearchParams; line: numbe
   const [file, setFile] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
   const text = options.get("scenario") ?? example, from = options.get("from") ?? (options.get("dump") ? "file" : "");
-  const [start, setStart] = useState(from);
-  useEffect(() => setStart(from), [from]);
+  const [start, setStart] = useKeyedState(from, from);
   useEffect(() => {
     if (!line || !area.current) return;
     const lines = text.split("\n"), first = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { timeOf } from "./history";
+import { useKeyedState } from "./keyed-state";
 import { formatAge } from "./quantity";
 import { Route, setOption, viewsWithoutTime } from "./route";
 import { useLive } from "./store";
@@ -22,11 +23,10 @@ function useClock(time = ""): number {
 export function TimeSlider({ route, namespace }: { route: Route; namespace: string }) {
   const { value, error } = useLive<{ from?: string; to?: string }>("/ui/api/history/range", { namespace }, 0);
   const now = useClock(value?.to);
-  const [moved, setMoved] = useState<number | null>(null); // while the slider moves
+  const at = timeOf(route), range = value?.from && now ? { from: value.from, to: now } : null;
+  const [moved, setMoved] = useKeyedState<number | null>(at, null); // while the slider moves
   const timer = useRef(0);
   useEffect(() => () => window.clearTimeout(timer.current), []);
-  const at = timeOf(route), range = value?.from && now ? { from: value.from, to: now } : null;
-  useEffect(() => setMoved(null), [at]);
   if (!range && !at) return <p class="slider muted">Time: {error || (value ? "no recording, so the views show the present" : "…")}</p>;
   const first = range ? Math.ceil(Date.parse(range.from) / second) : Math.floor(Date.parse(at) / second), last = range ? Math.floor(range.to / second) : first;
   const shown = moved ?? (at ? Math.min(last, Math.max(first, Math.floor(Date.parse(at) / second))) : last);

@@ -205,6 +205,21 @@ const tests = {
     await eventually(async () => await page.locator("#simulated-state").count() ? page.locator("#simulated-state").innerText() : "", new RegExp(`on ${nodes - 1} nodes`));
     assert.equal(answer("kubectl", "get", "nodes").items.length, nodes);
   },
+  "simulate: a choice made before the first paint is kept": async () => {
+    const other = await page.context().newPage();
+    await other.addInitScript(() => new MutationObserver((_, observer) => {
+      const select = document.querySelector("select[name=start]");
+      if (!select) return;
+      observer.disconnect();
+      select.value = "file";
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true }));
+    await other.goto(origin + "/ui/simulate");
+    await other.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 500)))); // effects run after the paint
+    assert.equal(await other.getByLabel("Start with").inputValue(), "file");
+    assert.equal(await other.locator("input[name=file]").count(), 1);
+    await other.close();
+  },
   "compare: figures of two seeds are those of berth simulate": async () => {
     const a = simulated("--seed", "0").summary, b = simulated("--seed", "1").summary;
     await open(withScenario("compare", { seedB: 1 }));
