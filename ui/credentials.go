@@ -23,7 +23,7 @@ func (s *Server) withCredentials(next handler) http.HandlerFunc {
 }
 
 // configFor returns the client configuration of a request's user, or nil. With a one-time link this is the user of the
-// kubeconfig. Otherwise the bearer token of the request is its only credential.
+// kubeconfig. Otherwise it is the user of the request's bearer token, or of the client certificate of its connection.
 func (s *Server) configFor(r *http.Request) *rest.Config {
 	if s.session != nil {
 		if !s.session.matches(r) {
@@ -32,6 +32,9 @@ func (s *Server) configFor(r *http.Request) *rest.Config {
 		return withoutRateLimit(rest.CopyConfig(s.o.Cluster))
 	}
 	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if kind == "" {
+		return s.o.ClientCertificates.configFor(r)
+	}
 	if token = strings.TrimSpace(token); !strings.EqualFold(kind, "Bearer") || token == "" {
 		return nil
 	}

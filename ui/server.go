@@ -47,9 +47,11 @@ func (a *Answers) complete() bool {
 type Options struct {
 	// Cluster is the API server and its CA. Its credentials are used only by the session of a one-time link.
 	Cluster *rest.Config
-	// OneTimeLink selects sign-in by a one-time link. Otherwise users sign in with a bearer token.
+	// OneTimeLink selects sign-in by a one-time link. Otherwise users sign in with a bearer token or a client certificate.
 	OneTimeLink bool
-	Answers     Answers
+	// ClientCertificates may be nil: then users sign in with a bearer token only.
+	ClientCertificates *ClientCertificates
+	Answers            Answers
 	// PolicyFile is the name of the descheduler's policy file in commands, or empty for the default policy.
 	PolicyFile string
 }
@@ -57,7 +59,7 @@ type Options struct {
 // Server serves the page. It is safe for concurrent use.
 type Server struct {
 	o         Options
-	session   *session      // nil if users sign in with a bearer token
+	session   *session      // nil without a one-time link
 	answering chan struct{} // an element for each answer that is being computed
 	reporting chan struct{} // an element for each report that is requested from a node
 	streams   *userLimit

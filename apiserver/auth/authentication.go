@@ -18,15 +18,19 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// buildAuthenticator builds the authenticator chain: client certificate, bearer token, token of a WebSocket
-// request, and anonymous if the request has no credentials.
+// buildAuthenticator builds the authenticator chain: headers of a front proxy, client certificate, bearer token, token
+// of a WebSocket request, and anonymous if the request has no credentials.
 func (s *Security) buildAuthenticator() error {
 	o := &s.options
-	var err error
-	s.ClientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile)
+	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile)
 	if err != nil {
 		return fmt.Errorf("client CA: %w", err)
 	}
+	frontProxy, proxyCA, err := s.frontProxyAuthenticator()
+	if err != nil {
+		return err
+	}
+	s.ClientCA = dynamiccertificates.NewUnionCAContentProvider(clientCA, proxyCA)
 	if s.issuer, err = tokens.NewIssuer(o.Issuer, o.CA.SigningKey(), o.Now); err != nil {
 		return err
 	}
@@ -46,7 +50,8 @@ func (s *Security) buildAuthenticator() error {
 	s.tokens = group.NewTokenGroupAdder(tokenAuthenticator, []string{user.AllAuthenticated})
 
 	authenticated := group.NewAuthenticatedGroupAdder(union.New(
-		x509.NewDynamic(s.ClientCA.VerifyOptions, x509.CommonNameUserConversion),
+		frontProxy,
+		x509.NewDynamic(clientCA.VerifyOptions, x509.CommonNameUserConversion),
 		bearertoken.New(tokenAuthenticator),
 		websocket.NewProtocolAuthenticator(tokenAuthenticator),
 	))

@@ -38,10 +38,10 @@ func (s *Security) delegatedAuthentication() (map[string]string, error) {
 		clientCAKey:                          string(clientCA),
 		"requestheader-client-ca-file":       string(proxyCA),
 		"requestheader-allowed-names":        `["` + pki.FrontProxyUser + `"]`,
-		"requestheader-username-headers":     `["X-Remote-User"]`,
-		"requestheader-uid-headers":          `["X-Remote-Uid"]`,
-		"requestheader-group-headers":        `["X-Remote-Group"]`,
-		"requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+		"requestheader-username-headers":     `["` + userHeader + `"]`,
+		"requestheader-uid-headers":          `["` + uidHeader + `"]`,
+		"requestheader-group-headers":        `["` + groupHeader + `"]`,
+		"requestheader-extra-headers-prefix": `["` + extraHeaderPrefix + `"]`,
 	}, nil
 }
 

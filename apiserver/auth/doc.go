@@ -1,4 +1,4 @@
-// Package auth assembles authentication (client certificates, static tokens, service account
+// Package auth assembles authentication (client certificates, front proxies, static tokens, service account
 // tokens, anonymous), authorization (system:masters, public health endpoints, node authorizer,
 // RBAC), the admission plugins NodeRestriction and RBACEscalation, and the storages of reviews and
 // token requests.

@@ -51,9 +51,10 @@ type Options struct {
 type Security struct {
 	Authenticator authenticator.Request
 	Audiences     authenticator.Audiences
-	ClientCA      *dynamiccertificates.DynamicFileCAContent
-	Authorizer    authorizer.Authorizer
-	RuleResolver  authorizer.RuleResolver
+	// ClientCA has the CAs of client certificates and of front proxies, for the TLS handshake.
+	ClientCA     dynamiccertificates.CAContentProvider
+	Authorizer   authorizer.Authorizer
+	RuleResolver authorizer.RuleResolver
 
 	options     Options
 	tokenGetter tokens.Getter

@@ -63,9 +63,9 @@ func (o *pageListener) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// serve serves the page over TLS until stop is closed, and closes stopped after that. Users sign in with a bearer
-// token. Without a certificate it uses a self-signed one.
-func (o *pageListener) serve(page *ui.Server, certificate dynamiccertificates.CertKeyContentProvider, stop <-chan struct{}) (address net.Addr, stopped <-chan struct{}, err error) {
+// serve serves the page over TLS until stop is closed, and closes stopped after that. It asks browsers for a client
+// certificate that clientCA signed, unless clientCA is nil. Without a certificate it uses a self-signed one.
+func (o *pageListener) serve(page *ui.Server, certificate dynamiccertificates.CertKeyContentProvider, clientCA dynamiccertificates.CAContentProvider, stop <-chan struct{}) (address net.Addr, stopped <-chan struct{}, err error) {
 	listener, err := o.listen()
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the web page: %w", err)
@@ -75,7 +75,7 @@ func (o *pageListener) serve(page *ui.Server, certificate dynamiccertificates.Ce
 			return nil, nil, errors.Join(fmt.Errorf("starting the web page: %w", err), listener.Close())
 		}
 	}
-	info := &genericserver.SecureServingInfo{Listener: listener, Cert: certificate}
+	info := &genericserver.SecureServingInfo{Listener: listener, Cert: certificate, ClientCA: clientCA}
 	stopped, _, err = info.Serve(page, pageShutdownTimeout, stop)
 	if err != nil {
 		return nil, nil, errors.Join(err, listener.Close())

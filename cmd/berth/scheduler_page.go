@@ -25,7 +25,7 @@ func (f *schedulerFlags) startPage(out io.Writer, c *rest.Config, stop <-chan st
 	if err != nil {
 		return nil, err
 	}
-	address, stopped, err := f.page.serve(page, nil, stop)
+	address, stopped, err := f.page.serve(page, nil, nil, stop)
 	if err != nil {
 		return nil, err
 	}

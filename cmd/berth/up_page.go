@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/berthproject/berth/apiserver"
@@ -26,7 +28,16 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 	}
 	config.UserAgent = "berth-ui"
 	answers := uiAnswers{settings: settings, journal: journal, policy: o.descheduler.policyOrDefault()}.answers()
-	page, err := ui.New(ui.Options{Cluster: config, Answers: answers, PolicyFile: o.descheduler.policyFileName()})
+	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("web-page-client-ca", server.Authority().CAFile())
+	if err != nil {
+		return nil, fmt.Errorf("starting the web page: %w", err)
+	}
+	proxy, err := frontProxyConfig(config, server)
+	if err != nil {
+		return nil, fmt.Errorf("starting the web page: %w", err)
+	}
+	page, err := ui.New(ui.Options{Cluster: config, Answers: answers, PolicyFile: o.descheduler.policyFileName(),
+		ClientCertificates: &ui.ClientCertificates{Verify: clientCA.VerifyOptions, FrontProxy: proxy}})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +45,7 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 	if err != nil {
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
-	address, stopped, err := o.page.serve(page, certificate, p.Ctx.Done())
+	address, stopped, err := o.page.serve(page, certificate, clientCA, p.Ctx.Done())
 	if err != nil {
 		return nil, err
 	}
@@ -43,4 +54,15 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 		return nil
 	})
 	return address, nil
+}
+
+// frontProxyConfig returns the configuration of a client that names the user of each request in headers.
+func frontProxyConfig(cluster *rest.Config, server *apiserver.Server) (*rest.Config, error) {
+	files, err := server.Authority().FrontProxy()
+	if err != nil {
+		return nil, err
+	}
+	config := rest.AnonymousClientConfig(cluster)
+	config.CertFile, config.KeyFile = files.CertFile, files.KeyFile // read again after their renewal
+	return config, nil
 }

@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// FrontProxyUser is the name with which the API server authenticates to aggregated API servers.
+// FrontProxyUser is the name with which front proxies authenticate: the API server to aggregated API servers, and the web
+// page of `berth up` to the API server.
 const FrontProxyUser = "front-proxy-client"
 
-// FrontProxy is the client certificate of the API server for aggregated API servers, and the CA
-// that verifies it. The CA is separate from that of clients: no client can get a certificate that
+// FrontProxy is the client certificate of front proxies, and the CA that verifies it. The CA is separate from that of clients: no client can get a certificate that
 // lets it act for other users.
 type FrontProxy struct {
 	CAFile, CertFile, KeyFile string
@@ -57,7 +57,7 @@ func (a *Authority) FrontProxy() (FrontProxy, error) {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, &key.PublicKey)
 	if err != nil {
-		return files, fmt.Errorf("creating the certificate for aggregated API servers: %w", err)
+		return files, fmt.Errorf("creating the certificate of the front proxy: %w", err)
 	}
 	if err := WriteFileAtomic(files.CertFile, encodeCert(cert.Raw)); err != nil {
 		return files, err

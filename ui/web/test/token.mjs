@@ -1,4 +1,4 @@
-// Tests of the page that berth up serves over TLS, with sign-in by a bearer token.
+// Tests of the page that berth up serves over TLS, with sign-in by a bearer token and by a client certificate.
 import assert from "node:assert/strict";
 import { answer, apply, browser, eventually, run, tlsPage } from "./harness.mjs";
 
@@ -43,6 +43,20 @@ export const tokenTests = {
     } finally {
       await context.close();
       run("kubectl", "delete", "pod", "elsewhere", "-n", "default", "--wait=false");
+    }
+  },
+  "a client certificate signs in": async () => {
+    const { user } = answer("kubectl", "config", "view", "--raw").users[0];
+    const cert = Buffer.from(user["client-certificate-data"], "base64"), key = Buffer.from(user["client-key-data"], "base64");
+    const context = await browser.newContext({ ignoreHTTPSErrors: true, clientCertificates: [{ origin: new URL(tlsPage).origin, cert, key }] });
+    try {
+      const page = await context.newPage();
+      await page.goto(tlsPage + "queue?namespace=shop");
+      const want = answer("queue", "-n", "shop").pods.length;
+      await eventually(() => page.locator("main").innerText(), new RegExp(`^[^]*${want} pods? waits? for a node`));
+      assert.equal((await (await context.request.get(tlsPage + "api/user")).json()).name, answer("kubectl", "auth", "whoami").status.userInfo.username);
+    } finally {
+      await context.close();
     }
   },
 };
