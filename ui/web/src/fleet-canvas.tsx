@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Colouring } from "./colours";
-import { Bars, Cell, cellAt, gap, Group, Layout, maxHeight, place, usable } from "./fleet-layout";
+import { Bars, Cell, cellAt, gap, Group, Layout, isTainted, maxHeight, place, usable } from "./fleet-layout";
 import { notePanning } from "./panning";
 import { formatAmount } from "./quantity";
 
@@ -139,7 +139,8 @@ function barsOf(cell: Cell, resource: string, colouring: Colouring, small: boole
   return bars;
 }
 
-// drawCell fills a cell from its bottom, in proportion to the requests of its pods. It hatches nodes that accept no new pods.
+// drawCell fills a cell from its bottom, in proportion to the requests of its pods. It hatches nodes that accept no new pods, and
+// dashes the border of tainted ones.
 function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resource: string, colouring: Colouring, colours: Record<"ink" | "empty" | "muted" | "line", string>, current: boolean) {
   const { x, y, node } = cell, title = size >= labelSize ? 16 : 0, inner = size - title;
   c.fillStyle = colours.empty;
@@ -164,9 +165,12 @@ function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resourc
       c.fillText(cell.text ??= fit(c, formatAmount(resource, cell.free) + " free", size - 8), x + 4, y + 27);
     }
   }
-  c.strokeStyle = node.pressure.length || !node.ready ? colours.ink : colours.line;
-  c.lineWidth = node.pressure.length || !node.ready ? 2 : 1;
+  const tainted = usable(node) && isTainted(node), strong = node.pressure.length > 0 || !node.ready || tainted;
+  c.strokeStyle = strong ? colours.ink : colours.line;
+  c.lineWidth = strong ? 2 : 1;
+  if (tainted) c.setLineDash(size < 16 ? [2, 2] : [4, 4]);
   c.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+  if (tainted) c.setLineDash([]);
   if (node.pressure.length) {
     c.fillStyle = colours.ink;
     c.font = `700 ${Math.min(16, size * 0.7)}px system-ui, sans-serif`;

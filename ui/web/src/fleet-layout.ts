@@ -40,6 +40,9 @@ function compareNames(a: Cell, b: Cell): number { return collator.compare(a.node
 // usable reports whether a node accepts new pods, apart from its taints.
 export function usable(n: Node): boolean { return n.known && n.ready && !n.cordoned; }
 
+// isTainted reports whether a node accepts only pods that tolerate its taints.
+export function isTainted(n: Node): boolean { return n.taints.some((t) => /:No(Schedule|Execute)$/.test(t)); }
+
 // place sets the positions of cells of a size, or of the largest size that the area allows if it is 0.
 export function place(groups: Group[], width: number, fixed: number): Layout {
   const cells = groups.flatMap((g) => g.cells);

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { newColouring } from "./colours";
 import { FleetCanvas } from "./fleet-canvas";
-import { Cell, Group, groupCells, usable } from "./fleet-layout";
+import { Group, groupCells, isTainted, usable } from "./fleet-layout";
 import { timeOf } from "./history";
 import { Node, parseSelector, Pod } from "./model";
 import type { ViewProps } from "./page";
@@ -37,7 +37,7 @@ export function FleetView({ route, namespace }: ViewProps) {
       <Field name="group" label="Group by label" value={label} hint="none" list={labels} />
       <Field name="selector" label="Node selector" value={selector} hint="all nodes" error={test.error} />
     </form>
-    <Legend colouring={colouring} note="empty: free · hatched: cordoned or not ready · !: pressure" />
+    <Legend colouring={colouring} note="empty: free · hatched: cordoned or not ready · dashed: tainted · !: pressure" />
     {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} size={Number(zoom)} />}
     <div id="selected-node" aria-live="polite">{cell && <NodeDetails node={cell.node} pods={cell.pods} used={cell.used} free={cell.free} resource={resource} />}</div>
     <details><summary>The nodes as a table</summary><NodeTable groups={groups} resource={resource} /></details>
@@ -51,8 +51,8 @@ function Room({ groups, resource, loaded, pending, namespace }: { groups: Group[
   if (!loaded) return <p role="status">Loading…</p>;
   if (cells.length === 0) return <p role="status">No nodes match.</p>;
   const capacity = cells.reduce((n, c) => n + (c.node.allocatable[resource] ?? 0), 0), free = open.reduce((n, c) => n + c.free, 0);
-  const isTainted = (c: Cell) => c.node.taints.some((t) => /:No(Schedule|Execute)$/.test(t)), tainted = open.filter(isTainted), freeTainted = tainted.reduce((n, c) => n + c.free, 0);
-  const candidates = open.length > tainted.length ? open.filter((c) => !isTainted(c)) : open;
+  const tainted = open.filter((c) => isTainted(c.node)), freeTainted = tainted.reduce((n, c) => n + c.free, 0);
+  const candidates = open.length > tainted.length ? open.filter((c) => !isTainted(c.node)) : open;
   const best = candidates.reduce((a, c) => (a && a.free >= c.free ? a : c), candidates[0]);
   const closed = cells.length - open.length, underPressure = cells.filter((c) => c.node.pressure.length).length;
   return <p class="answer">
@@ -84,7 +84,7 @@ function NodeTable({ groups, resource }: { groups: Group[]; resource: string }) 
   return <>
     <Table label="Nodes" head={["Node", "Group", "Free " + resource, "Requested", "Pods", "State"]}>
       {cells.slice(0, maxRows).map((c) => <tr key={c.node.name}><td>{c.node.name}</td><td>{c.group}</td><td class="number">{formatAmount(resource, c.free)}</td><td class="number">{formatAmount(resource, c.used)}</td><td class="number">{c.pods.length}</td>
-        <td>{[!c.node.ready && "not ready", c.node.cordoned && "cordoned", ...c.node.pressure].filter(Boolean).join(", ") || "ready"}</td></tr>)}
+        <td>{[!c.node.ready && "not ready", c.node.cordoned && "cordoned", isTainted(c.node) && "tainted", ...c.node.pressure].filter(Boolean).join(", ") || "ready"}</td></tr>)}
     </Table>
     {cells.length > maxRows && <p class="muted">The first {maxRows} of {cells.length}. Use the node selector to see others.</p>}
   </>;

@@ -18,6 +18,7 @@ export const figureTests = {
       const used = answer("kubectl", "get", "pods", "-A").items.filter((p) => p.spec.nodeName === "n12").reduce((n, p) => n + p.spec.containers.reduce((m, c) => m + Number(c.resources?.requests?.cpu ?? 0), 0), 0);
       await eventually(summary, new RegExp(`${8 - used} of it is on 1 node with taints`));
       assert.doesNotMatch(await summary(), /most on n12/);
+      assert.deepEqual((await rows("Nodes")).filter((r) => r.at(-1) !== "ready").map((r) => [r[0], r.at(-1)]), [["n12", "tainted"]]);
     } finally {
       run("kubectl", "taint", "nodes", "n12", "test-");
     }
