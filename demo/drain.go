@@ -45,7 +45,7 @@ func drainNode(ctx context.Context, s *session) error {
 	}
 	defer s.uncordon(ctx, node)
 	start := time.Now()
-	d := drain.Drain{Client: s.client, Holds: s.holds, Scheduler: s.Scheduler, Nodes: []string{node}, Options: options, Timeouts: drain.DefaultTimeouts(), Timeout: waitTimeout}
+	d := drain.Drain{Client: s.client, Holds: s.holds, Scheduler: s.Scheduler, Nodes: []string{node}, Options: options, Timeout: waitTimeout}
 	result, err := d.Run(ctx)
 	if err != nil {
 		return err

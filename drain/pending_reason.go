@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -15,9 +16,9 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// Explain adds to each pending replacement why it is pending, whether that is permanent, and
+// explain adds to each pending replacement why it is pending, whether that is permanent, and
 // what would help.
-func (r *Result) Explain(v *View, s *Scheduler) {
+func (r *Result) explain(v *evacuation.View, s *Scheduler) {
 	cfg := s.machineConfig()
 	for _, q := range v.Pending() {
 		i := slices.IndexFunc(r.Pods, func(p Pod) bool { return p.Outcome == OutcomePending && p.Replacement == q.Key() })
@@ -45,7 +46,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 }
 
 // explainPending sets whether a replacement can never be scheduled, and which changes would make it schedulable.
-func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
+func (p *Pod) explainPending(v *evacuation.View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
 	if volume := unreachableVolume(v, q, drained); volume != "" {
@@ -110,7 +111,7 @@ func isNodeStateTaint(r decision.Reason) bool {
 }
 
 // unreachableVolume names the pod's volume that only drained nodes can use, or returns "".
-func unreachableVolume(v *View, p *model.Pod, drained []string) string {
+func unreachableVolume(v *evacuation.View, p *model.Pod, drained []string) string {
 	for _, c := range p.Spec.Claims {
 		claim, ok := v.State.PVC(p.Namespace, c.Claim)
 		if !ok || claim.VolumeName == "" {

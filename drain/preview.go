@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
@@ -77,27 +78,17 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 	}
 	sc.cordon(nodes)
 	sc.preempted = nil
-	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, sc.view)
+	m := evacuation.NewDrain(sc.view, nodes, o, evacuation.DrainTimeouts(), cfg.Profiles)
 	for !sc.preemptionLoop {
 		if t.readyFirst {
 			sc.markReady(becomesReady)
 		}
-		a, wake := m.Step(sc.now, sc.view)
-		switch a := a.(type) {
-		case Evict:
-			ok, message := sc.evict(a.Pod, a.SurgePod)
-			m.HandleEviction(sc.now, a.Pod.UID, EvictionResult{Granted: ok, Message: message})
-			continue
-		case SurgeUp:
-			sc.surge(a.Pod, 1)
-			m.HandleSurge(sc.now, "")
-			continue
-		case SurgeDown:
-			sc.surge(a.Pod, -1)
-			m.HandleSurge(sc.now, "")
-			continue
+		actions, wake := m.Step(sc.now)
+		for i := range actions {
+			result := sc.execute(&actions[i])
+			m.HandleResult(sc.now, actions[i].ID, result)
 		}
-		if sc.advance(becomesReady) {
+		if len(actions) > 0 || sc.advance(becomesReady) {
 			continue
 		}
 		if m.Idle() || !wake.After(sc.now) {
@@ -108,8 +99,8 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 	if sc.preemptionLoop {
 		return nil, sc.loopError()
 	}
-	r := m.Result(sc.view)
-	r.Explain(sc.view, &c.Scheduler)
+	r := newResult(m, sc.view)
+	r.explain(sc.view, &c.Scheduler)
 	for _, p := range sc.preempted {
 		r.Preempted = append(r.Preempted, PreemptedPod{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
 	}
@@ -117,6 +108,20 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 		r.Pods[i].Replacement = "" // the real name will differ
 	}
 	return r, nil
+}
+
+// execute executes an action of the machine.
+func (sc *simulatedCluster) execute(a *evacuation.Action) evacuation.Result {
+	switch p := a.Move.Pod; a.Kind {
+	case evacuation.Evict:
+		ok, message := sc.evict(p, a.SurgePod)
+		return evacuation.Result{Done: ok, Message: message}
+	case evacuation.SurgeUp:
+		sc.surge(p, 1)
+	case evacuation.SurgeDown:
+		sc.surge(p, -1)
+	}
+	return evacuation.Result{Done: true}
 }
 
 // ErrPreemptionLoop is returned if the simulated scheduler never becomes idle.
@@ -134,7 +139,7 @@ func (sc *simulatedCluster) loopError() error {
 
 // readinessAssumption returns a function that reports whether a pod is assumed to become Ready.
 // These are pods that the simulation schedules, and recent pods of workloads that are replacing a
-// pod. A workload without a Ready pod and with one that exceeded unreadyTimeout is excluded.
+// pod. A workload without a Ready pod and with one that exceeded UnreadyTimeout is excluded.
 func (sc *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 	bound, start := map[string]bool{}, sc.now
 	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -145,12 +150,12 @@ func (sc *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 		bound[p.UID] = true
 		replaces[p.Owner.UID] = replaces[p.Owner.UID] || p.Deleting
 		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
-		if !p.Ready && !p.Started.IsZero() && sc.now.Sub(p.Started) >= unreadyTimeout {
+		if !p.Ready && !p.Started.IsZero() && sc.now.Sub(p.Started) >= evacuation.UnreadyTimeout {
 			stuck[p.Owner.UID] = true
 		}
 	}
 	return func(p *model.Pod) bool {
-		recent := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(start.Add(-unreadyTimeout))
+		recent := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(start.Add(-evacuation.UnreadyTimeout))
 		return (!bound[p.UID] || recent) && (ready[p.Owner.UID] || !stuck[p.Owner.UID])
 	}
 }

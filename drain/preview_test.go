@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
@@ -109,7 +110,7 @@ func TestOnePodPerWorkloadAndRound(t *testing.T) {
 	if got := lines(r); got != want || r.ExitCode() != 0 || r.Rounds != 3 {
 		t.Errorf("exit %d, %d rounds:\n%s\nwant\n%s", r.ExitCode(), r.Rounds, got, want)
 	}
-	if b := r.Pods[2].FirstBlock; b == nil || b.Kind != ByWorkload || b.ClearedBy != "the replacement of default/web-1 is Ready" {
+	if b := r.Pods[2].FirstBlock; b == nil || b.Kind != evacuation.ByWorkload || b.ClearedBy != "the replacement of default/web-1 is Ready" {
 		t.Errorf("first block of web-2: got %+v, want one that the replacement of web-1 clears", b)
 	}
 }

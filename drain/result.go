@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Outcome is the result for a pod of a drained node.
@@ -50,8 +52,8 @@ type Pod struct {
 	// capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
 	// FirstBlock is its first block, Block the current one.
-	FirstBlock *Block `json:"firstBlock,omitempty"`
-	Block      *Block `json:"block,omitempty"`
+	FirstBlock *evacuation.Block `json:"firstBlock,omitempty"`
+	Block      *evacuation.Block `json:"block,omitempty"`
 	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
 	// empty, until Field changes. Suggestions are changes that would make it schedulable.
 	PendingReason string   `json:"pendingReason,omitempty"`
@@ -62,9 +64,9 @@ type Pod struct {
 
 // SkippedPod is a pod that the drain does not evict.
 type SkippedPod struct {
-	Pod    string     `json:"pod"`
-	Node   string     `json:"node"`
-	Reason SkipReason `json:"reason"`
+	Pod    string                `json:"pod"`
+	Node   string                `json:"node"`
+	Reason evacuation.SkipReason `json:"reason"`
 }
 
 // PreemptedPod is a pod on another node that a replacement preempts.
@@ -104,8 +106,7 @@ func (r *Result) NumNotMoved() int {
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Deleted }
 
 // CannotProgress reports whether waiting cannot help: all remaining pods are blocked
-// permanently, directly or by a replacement that can never be scheduled. Explain must have
-// been called.
+// permanently, directly or by a replacement that can never be scheduled. It requires explain.
 func (r *Result) CannotProgress() bool {
 	permanent := map[string]bool{}
 	for i := range r.Pods {
@@ -117,7 +118,7 @@ func (r *Result) CannotProgress() bool {
 		switch p := &r.Pods[i]; {
 		case p.isTerminating():
 			return false
-		case p.Outcome != OutcomeBlocked || p.Block != nil && (p.Block.Permanent || p.Block.Kind == ByWorkload && permanent[p.ownerKey()]):
+		case p.Outcome != OutcomeBlocked || p.Block != nil && (p.Block.Permanent || p.Block.Kind == evacuation.ByWorkload && permanent[p.ownerKey()]):
 		default:
 			return false
 		}
@@ -140,25 +141,25 @@ func (r *Result) Count(o Outcome) (n int) {
 	return n
 }
 
-// Result returns the current result.
-func (m *Machine) Result(v *View) *Result {
-	r := &Result{Nodes: m.nodes, Rounds: m.round, Pods: []Pod{}}
+// newResult returns the current result of a machine.
+func newResult(m *evacuation.Drain, v *evacuation.View) *Result {
+	r := &Result{Nodes: m.Nodes(), Rounds: m.Round(), Pods: []Pod{}}
 	for _, x := range m.Moves() {
 		r.Pods = append(r.Pods, newPodResult(x))
 	}
 	for _, n := range r.Nodes {
-		for _, p := range v.podsOn(n) {
-			if reason := m.o.skipReason(p); reason != NotSkipped {
+		for _, p := range v.PodsOn(n) {
+			if reason := m.Skipped(p); reason != evacuation.NotSkipped {
 				r.Skipped = append(r.Skipped, SkippedPod{Pod: p.Key(), Node: n, Reason: reason})
 			}
 		}
 	}
-	slices.SortStableFunc(r.Pods, func(a, b Pod) int { return boolInt(a.Outcome == OutcomeBlocked) - boolInt(b.Outcome == OutcomeBlocked) })
+	slices.SortStableFunc(r.Pods, func(a, b Pod) int { return order.TrueFirst(a.Outcome != OutcomeBlocked, b.Outcome != OutcomeBlocked) })
 	return r
 }
 
-func newPodResult(x *Move) Pod {
-	out := Pod{Pod: x.Pod.Key(), UID: x.Pod.UID, From: x.Node, Round: x.Round, Surged: x.Surged}
+func newPodResult(x *evacuation.Move) Pod {
+	out := Pod{Pod: x.Pod.Key(), UID: x.Pod.UID, From: x.From, Round: x.Round, Surged: x.Surged}
 	if x.Pod.Owner != (model.Owner{}) {
 		out.Owner = x.Pod.Owner.Kind + " " + x.Pod.Owner.Name
 	}
@@ -167,7 +168,7 @@ func newPodResult(x *Move) Pod {
 	switch {
 	case !x.Evicted():
 		out.Outcome, out.Block = OutcomeBlocked, x.Block
-	case x.alreadyTerminating():
+	case x.AlreadyTerminating():
 		out.Outcome, out.Deleted = OutcomeTerminating, x.Deleted()
 	case r != nil:
 		out.Outcome, out.Replacement, out.To, out.Ready = OutcomePending, r.Key(), r.NodeName, r.Ready

@@ -14,7 +14,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/informers"
 )
 
@@ -25,16 +27,16 @@ type Drain struct {
 	Scheduler Scheduler
 	Nodes     []string
 	Options   Options
-	Timeouts  Timeouts
-	Grace     *int64        // grace period in seconds; nil: the pod's own
-	Timeout   time.Duration // 0: as long as waiting can help
+	Timeouts  evacuation.Timeouts // zero: DrainTimeouts
+	Grace     *int64              // grace period in seconds; nil: the pod's own
+	Timeout   time.Duration       // 0: as long as waiting can help
 	// OnProgress receives progress messages; may be nil.
 	OnProgress func(string)
 	Clock      clock.Clock // nil: the wall clock
 
 	source      *informers.Source
 	watcher     *Watcher
-	machine     *Machine
+	machine     *evacuation.Drain
 	progress    progressLog
 	events      []scheduling.Event
 	lastChecked time.Time // last call of CannotProgress
@@ -141,10 +143,10 @@ const batchWindow = 50 * time.Millisecond
 func (d *Drain) runMachine(ctx context.Context) error {
 	for {
 		d.applyEvents()
-		action, wake := d.machine.Step(d.Clock.Now(), d.watcher.View)
+		actions, wake := d.machine.Step(d.Clock.Now())
 		d.progress.report(d.machine, d.OnProgress)
-		if action != nil {
-			if err := d.runAction(ctx, action); err != nil {
+		if len(actions) > 0 {
+			if err := d.runActions(ctx, actions); err != nil {
 				return err
 			}
 			continue
@@ -158,35 +160,43 @@ func (d *Drain) runMachine(ctx context.Context) error {
 	}
 }
 
-// runAction executes an action and reports its result to the machine.
-func (d *Drain) runAction(ctx context.Context, action Action) error {
-	switch a := action.(type) {
-	case Evict:
-		if err := d.annotateReplacement(ctx, a); err != nil && ctx.Err() == nil {
-			d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", a.Pod.Key(), a.SurgePod.Name, err))
-		}
-		result := evict(ctx, d.Client, a.Pod, d.Grace)
-		if !result.Granted {
-			d.removeReplacementAnnotation(ctx, a)
-		}
-		if ctx.Err() != nil && !result.Granted {
+// runActions executes actions and reports their results to the machine.
+func (d *Drain) runActions(ctx context.Context, actions []evacuation.Action) error {
+	for i := range actions {
+		result := d.execute(ctx, &actions[i])
+		if ctx.Err() != nil && !result.Done {
 			return context.Cause(ctx)
 		}
-		d.machine.HandleEviction(d.Clock.Now(), a.Pod.UID, result)
-	case SurgeUp:
-		d.machine.HandleSurge(d.Clock.Now(), errorText(d.scaleUp(ctx, a.Pod)))
-	case SurgeDown:
-		d.machine.HandleSurge(d.Clock.Now(), errorText(d.scaleDown(ctx, a.Pod)))
+		d.machine.HandleResult(d.Clock.Now(), actions[i].ID, result)
 	}
 	return nil
 }
 
-// errorText returns the text of an error, or "".
-func errorText(err error) string {
-	if err == nil {
-		return ""
+// execute executes an action with the API server.
+func (d *Drain) execute(ctx context.Context, a *evacuation.Action) evacuation.Result {
+	p := a.Move.Pod
+	switch a.Kind {
+	case evacuation.SurgeUp:
+		return scaled(d.scaleUp(ctx, p))
+	case evacuation.SurgeDown:
+		return scaled(d.scaleDown(ctx, p))
 	}
-	return err.Error()
+	if err := d.annotateReplacement(ctx, p, a.SurgePod); err != nil && ctx.Err() == nil {
+		d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", p.Key(), a.SurgePod.Name, err))
+	}
+	r := executor.Evict(ctx, d.Client, executor.Eviction{Pod: p, Grace: d.Grace})
+	if !r.Granted {
+		d.removeReplacementAnnotation(ctx, p, a.SurgePod)
+	}
+	return evacuation.Result{Done: r.Granted, Message: r.Message, Permanent: r.Permanent}
+}
+
+// scaled returns the result of a change of replicas.
+func scaled(err error) evacuation.Result {
+	if err != nil {
+		return evacuation.Result{Message: err.Error()}
+	}
+	return evacuation.Result{Done: true}
 }
 
 // checkInterval is the time between two checks of CannotProgress.
@@ -202,9 +212,7 @@ func (d *Drain) cannotProgress() bool {
 }
 
 func (d *Drain) result() *Result {
-	r := d.machine.Result(d.watcher.View)
-	r.Explain(d.watcher.View, &d.Scheduler)
-	return r
+	return d.watcher.Result(d.machine)
 }
 
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {

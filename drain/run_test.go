@@ -21,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
 )
@@ -73,7 +74,7 @@ func (c *fakeCluster) evict(t *testing.T, namespace, name string) error {
 }
 
 func (c *fakeCluster) drain(o Options) *Drain {
-	return &Drain{Clock: clock.RealClock{}, Client: c, Scheduler: c.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
+	return &Drain{Clock: clock.RealClock{}, Client: c, Scheduler: c.scheduler, Nodes: []string{"n1"}, Options: o}
 }
 
 func TestRun(t *testing.T) {
@@ -254,10 +255,11 @@ func TestReplacementAnnotation(t *testing.T) {
 				return tc.refuse
 			}
 			d := c.drain(Options{})
-			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("got progress message %q, want none", s) }
+			d.OnProgress = func(s string) { t.Errorf("got progress message %q, want none", s) }
 			p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: tc.owner}}
-			if err := d.runAction(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
-				t.Error(err)
+			r := d.execute(t.Context(), &evacuation.Action{Move: &evacuation.Move{Pod: p}, SurgePod: &model.Pod{Name: "web-b"}})
+			if r.Done != (tc.refuse == nil) {
+				t.Errorf("got result %+v, want done: %v", r, tc.refuse == nil)
 			}
 			if tc.refuse != nil && annotation() != "" {
 				t.Errorf("a pod that was not evicted has annotation %q, want none", annotation())
@@ -269,7 +271,7 @@ func TestReplacementAnnotation(t *testing.T) {
 func TestReplacementAnnotationOfDeletedPod(t *testing.T) {
 	d := newFakeCluster(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
 	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}
-	if err := d.annotateReplacement(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
+	if err := d.annotateReplacement(t.Context(), p, &model.Pod{Name: "web-b"}); err != nil {
 		t.Error(err)
 	}
 }

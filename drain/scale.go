@@ -169,27 +169,27 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 
 // annotateReplacement annotates a pod with the surge pod that replaces it, valid until its owner changes.
 // Only Berth's ReplicaSet controller reads the annotation.
-func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
-	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" {
+func (d *Drain) annotateReplacement(ctx context.Context, p, surgePod *model.Pod) error {
+	if surgePod == nil || p.Owner.Kind != "ReplicaSet" {
 		return nil
 	}
-	owner, err := d.Client.AppsV1().ReplicaSets(e.Pod.Namespace).Get(ctx, e.Pod.Owner.Name, metav1.GetOptions{})
+	owner, err := d.Client.AppsV1().ReplicaSets(p.Namespace).Get(ctx, p.Owner.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // a deleted owner creates no pods
 	} else if err != nil {
 		return err
 	}
-	return d.annotate(ctx, e.Pod, conversion.ExpectedReplacement(e.SurgePod.Name, owner.Generation))
+	return d.annotate(ctx, p, conversion.ExpectedReplacement(surgePod.Name, owner.Generation))
 }
 
 // removeReplacementAnnotation undoes annotateReplacement for a pod that is not evicted. If it fails,
 // the annotation becomes invalid when the replicas are reset.
-func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
-	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
+func (d *Drain) removeReplacementAnnotation(ctx context.Context, p, surgePod *model.Pod) {
+	if surgePod == nil || p.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
 		return
 	}
-	if err := d.annotate(ctx, e.Pod, nil); err != nil && ctx.Err() == nil {
-		d.OnProgress(fmt.Sprintf("annotation %s of %s could not be removed: %v", conversion.ExpectedReplacementAnnotation, e.Pod.Key(), err))
+	if err := d.annotate(ctx, p, nil); err != nil && ctx.Err() == nil {
+		d.OnProgress(fmt.Sprintf("annotation %s of %s could not be removed: %v", conversion.ExpectedReplacementAnnotation, p.Key(), err))
 	}
 }
 
@@ -239,7 +239,7 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
 		switch {
 		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.isSurged():
-			d.machine.AdoptSurge(d.Clock.Now(), d.watcher.View, p.UID)
+			d.machine.AdoptSurge(d.Clock.Now(), p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
 			if err := d.undoSurge(ctx, s); err != nil {
 				return fmt.Errorf("%s: undoing the surge of an earlier drain: %w", s.name, err)
@@ -281,7 +281,7 @@ func (d *Drain) undoSurges(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	var errs []error
-	for _, p := range d.machine.surgedPods() {
+	for _, p := range d.machine.SurgedPods() {
 		if err := d.scaleDown(ctx, p); err != nil {
 			errs = append(errs, fmt.Errorf("undoing the surge of %s %s: %w; the next drain of %s undoes it", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
 		}

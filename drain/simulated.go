@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 )
@@ -19,7 +21,7 @@ import (
 type simulatedCluster struct {
 	now     time.Time
 	machine *scheduling.Machine
-	view    *View
+	view    *evacuation.View
 	scale   func(model.Owner) budget.Scale
 	timing  timing
 	surged  map[string]int32 // additional desired pods by owner UID
@@ -40,7 +42,7 @@ const schedulerStep = time.Millisecond
 
 func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *simulatedCluster {
 	sc := &simulatedCluster{now: now, machine: scheduling.New(cfg), scale: scale, surged: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
-	sc.view = NewView(sc.machine.State())
+	sc.view = evacuation.NewView(sc.machine.State())
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *model.Pod:
@@ -72,7 +74,7 @@ func (sc *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
 }
 
 func (sc *simulatedCluster) put(p *model.Pod) {
-	sc.view.Put(p)
+	sc.view.Upsert(p)
 	sc.events = append(sc.events, p)
 }
 
@@ -96,8 +98,8 @@ func (sc *simulatedCluster) cordon(nodes []string) {
 		}
 		n := *sc.view.State.Node(id).Model
 		n.Unschedulable = true
-		if !slices.Contains(n.Taints, unschedulable) {
-			n.Taints = append(slices.Clone(n.Taints), unschedulable)
+		if !slices.Contains(n.Taints, evacuation.Unschedulable) {
+			n.Taints = append(slices.Clone(n.Taints), evacuation.Unschedulable)
 		}
 		sc.events = append(sc.events, &n)
 	}
@@ -165,7 +167,7 @@ func (sc *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, message s
 	if current == nil {
 		return true, ""
 	}
-	verdict := evictionRules.Check(current, sc.budgetsIn(current.Namespace), sc.view.InNamespace(current.Namespace), sc.now)
+	verdict := budget.Evictions{Recount: true}.Check(current, sc.budgetsIn(current.Namespace), sc.view.InNamespace(current.Namespace), sc.now)
 	if verdict.Result != budget.Granted {
 		return false, verdict.Reason
 	}
@@ -213,7 +215,7 @@ func (sc *simulatedCluster) replacePod(p *model.Pod) {
 	if p.Owner.UID == "" {
 		return
 	}
-	if s := sc.desiredScale(p.Owner); s.Fault == "" && countActive(sc.view, p.Owner) >= int(s.Replicas) {
+	if s := sc.desiredScale(p.Owner); s.Fault == "" && sc.countActive(p.Owner) >= int(s.Replicas) {
 		return
 	}
 	sc.serial++
@@ -221,10 +223,15 @@ func (sc *simulatedCluster) replacePod(p *model.Pod) {
 	if p.Owner.Kind != "StatefulSet" {
 		name += "-replacement-" + strconv.Itoa(sc.serial)
 	}
-	q := newReplica(p, name, "preview/"+strconv.Itoa(sc.serial)+"/"+p.UID)
-	q.Created = sc.now
+	q := planning.ExpectedReplacement(p, "")
+	q.Name, q.UID, q.Created = name, "preview/"+strconv.Itoa(sc.serial)+"/"+p.UID, sc.now
 	sc.recreateClaims(p, q)
 	sc.put(q)
+}
+
+// countActive returns the number of pods of an owner that are not terminating.
+func (sc *simulatedCluster) countActive(o model.Owner) int {
+	return len(slices.DeleteFunc(sc.view.OwnedBy(o), func(p *model.Pod) bool { return p.Deleting }))
 }
 
 // desiredScale returns the desired number of pods of an owner.
@@ -244,7 +251,7 @@ func (sc *simulatedCluster) surge(p *model.Pod, delta int32) {
 			q.Name += "-surge"
 		}
 		sc.replacePod(&q)
-	} else if extra := sc.leastReady(p.Owner); extra != nil && countActive(sc.view, p.Owner) > int(sc.desiredScale(p.Owner).Replicas) {
+	} else if extra := sc.leastReady(p.Owner); extra != nil && sc.countActive(p.Owner) > int(sc.desiredScale(p.Owner).Replicas) {
 		sc.deletePod(extra, "", true)
 	}
 	sc.updateBudgetStatus(p.Namespace)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/internal/table"
 )
 
@@ -65,12 +66,12 @@ func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 		}
 	}
 	if len(r.Skipped) > 0 {
-		skipped := map[SkipReason]int{}
+		skipped := map[evacuation.SkipReason]int{}
 		for _, s := range r.Skipped {
 			skipped[s.Reason]++
 		}
 		var reasons []string
-		for _, reason := range []SkipReason{SkipDaemonSet, SkipStaticPod, SkipSelector} {
+		for _, reason := range []evacuation.SkipReason{evacuation.SkipDaemonSet, evacuation.SkipStaticPod, evacuation.SkipSelector} {
 			if skipped[reason] > 0 {
 				reasons = append(reasons, fmt.Sprintf("%s %d", reason, skipped[reason]))
 			}
@@ -163,8 +164,8 @@ func (p *Pod) writeReasons(b *strings.Builder, preview bool) {
 		for _, s := range p.Suggestions[:min(len(p.Suggestions), 3)] {
 			fmt.Fprintf(b, "    %s\n", s)
 		}
-	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != ByWorkload:
-		fmt.Fprintf(b, "\n%s is blocked: %s\n", p.Pod, p.Block.describe())
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != evacuation.ByWorkload:
+		fmt.Fprintf(b, "\n%s is blocked: %s\n", p.Pod, p.Block.Describe())
 	}
 }
 

@@ -3,6 +3,8 @@ package drain
 import (
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/evacuation"
 )
 
 // timing holds assumptions about timing: which terminating pod ends first, whether pods become
@@ -58,11 +60,11 @@ func (r *Result) anyUncertain() bool {
 
 // sameResult reports whether two results have the same outcome, node, round and block.
 func (p *Pod) sameResult(q *Pod) bool {
-	block := func(p *Pod) Block {
+	block := func(p *Pod) evacuation.Block {
 		if p.Block == nil {
-			return Block{}
+			return evacuation.Block{}
 		}
-		return Block{Kind: p.Block.Kind, Budget: p.Block.Budget, Permanent: p.Block.Permanent}
+		return evacuation.Block{Kind: p.Block.Kind, Budget: p.Block.Budget, Permanent: p.Block.Permanent}
 	}
 	return p.Outcome == q.Outcome && p.To == q.To && p.Round == q.Round && block(p) == block(q)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
@@ -63,7 +63,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	o := descheduler.Options{Policy: policy.Policy, Mode: descheduler.Mode(f.mode), DryRun: f.dryRun, Interval: f.interval, Timeout: f.timeout,
-		Timeouts: execution.DefaultTimeouts(), Metrics: deschedulerMetrics, Log: klog.Background()}
+		Timeouts: evacuation.PlanTimeouts(), Metrics: deschedulerMetrics, Log: klog.Background()}
 	o.OnReport, o.OnProgress = f.callbacks(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
 		r, err := f.runOnce(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())

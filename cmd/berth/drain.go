@@ -181,7 +181,7 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	if _, err := client.Discovery().ServerVersion(); err != nil {
 		return nil, err // informers would retry forever
 	}
-	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Timeouts: drain.DefaultTimeouts(), Timeout: f.timeout,
+	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Timeout: f.timeout,
 		OnProgress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}
 	if f.grace >= 0 {
 		d.Grace = &f.grace

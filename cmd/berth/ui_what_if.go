@@ -14,7 +14,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/explain"
 )
 
@@ -55,7 +55,7 @@ func (a uiAnswers) descheduler(ctx context.Context, config *rest.Config, maxEvic
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, previewTimeout, fmt.Errorf("reading the cluster took longer than %v: check that you may list and watch what `berth explain` reads", previewTimeout))
 	defer cancel()
-	o := descheduler.Options{Policy: a.policy, Mode: descheduler.Planned, DryRun: true, Timeouts: execution.DefaultTimeouts(), Log: klog.Background()}
+	o := descheduler.Options{Policy: a.policy, Mode: descheduler.Planned, DryRun: true, Timeouts: evacuation.PlanTimeouts(), Log: klog.Background()}
 	limitEvictions(&o.Policy, maxEvictions)
 	r, err := runDescheduler(ctx, config, a.settings, o, false)
 	if err != nil {

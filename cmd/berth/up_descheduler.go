@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/controllermanager"
@@ -84,7 +84,7 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 	c = cli.Impersonate(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
-	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: deschedulerMetrics, Log: log,
+	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: evacuation.PlanTimeouts(), Metrics: deschedulerMetrics, Log: log,
 		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
 		OnReport: func(r *descheduler.Report) {
 			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Duration, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)

@@ -2,14 +2,13 @@ package descheduler
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/budget/ledger"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
-	"github.com/berthproject/berth/engine/model"
 )
 
 // evictingMover is the Mover of compatible mode: it evicts each candidate.
@@ -54,30 +53,14 @@ func (e *evictingMover) LimitReached(strategy, profile string, c *descheduling.C
 // notEvicted is the refusal reason in compatible mode.
 const notEvicted = "not evicted"
 
-// dryRunLedger holds the budgets of a dry run; evictions debit copies.
-type dryRunLedger struct {
-	now     time.Time
-	budgets map[string][]*model.Budget // by namespace
-}
-
-func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
-	l := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
-	for _, b := range s.AllBudgets() {
-		l.budgets[b.Namespace] = append(l.budgets[b.Namespace], b)
+// dryRunEviction returns the eviction of a dry run: it checks budgets as kube-apiserver does, and debits copies.
+func dryRunEviction(s *cluster.State, now time.Time) func(*evictionRequest) (ok bool, message string) {
+	l := ledger.New(budget.Evictions{}, s.Budgets, nil)
+	return func(req *evictionRequest) (bool, string) {
+		v := l.Check(now, req.pod)
+		if v.Result == budget.Granted {
+			l.Debit(now, req.pod, ledger.Names(v.Debits))
+		}
+		return v.Result == budget.Granted, v.Reason
 	}
-	return l
-}
-
-// evict checks the budgets as kube-apiserver does, and debits them.
-func (l *dryRunLedger) evict(req *evictionRequest) (ok bool, message string) {
-	v := budget.Evictions{}.Check(req.pod, l.budgets[req.pod.Namespace], nil, l.now)
-	if v.Result != budget.Granted {
-		return false, v.Reason
-	}
-	for _, debited := range v.Debits {
-		reduced := *debited
-		reduced.DisruptionsAllowed--
-		l.budgets[req.pod.Namespace][slices.Index(l.budgets[req.pod.Namespace], debited)] = &reduced
-	}
-	return true, ""
 }

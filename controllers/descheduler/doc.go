@@ -2,7 +2,7 @@
 // the strategies of a DeschedulerPolicy and evicts pods.
 //
 //	watches ──▶ clusterState ──▶ snapshot ──▶ strategies ──▶ compatible: evict one by one
-//	                                                     └─▶ planned: plan ──▶ execution: reserve, evict, wait, verify
+//	                                                     └─▶ planned: plan ──▶ evacuation: reserve, evict, wait, verify
 //
 // Compatible mode works as the Kubernetes descheduler does: every candidate is evicted. Planned
 // mode evicts a pod only if the scheduler's own placement puts its replacement on another node. It

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/internal/metrics"
 )
 
@@ -45,7 +45,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	return m, metrics.Register(registerer, newBuildInfo(), m.evictions, m.deprecatedEvictions, m.loopDuration, m.deprecatedLoopDuration, m.strategyDuration, m.deprecatedStrategyDuration, m.holdSupport, m.deprecatedHoldSupport, m.moves, m.refusals)
 }
 
-var finalOutcomes = []execution.Outcome{execution.Moved, execution.PlacedElsewhere, execution.Returned, execution.NotReady, execution.Unscheduled, execution.NotReplaced, execution.CleanedUp, execution.Abandoned}
+var finalOutcomes = []evacuation.Outcome{evacuation.Moved, evacuation.PlacedElsewhere, evacuation.Returned, evacuation.NotReady, evacuation.Unscheduled, evacuation.NotReplaced, evacuation.CleanedUp, evacuation.Abandoned}
 
 // newBuildInfo returns a gauge of value 1 with the build as labels.
 func newBuildInfo() prometheus.Collector {

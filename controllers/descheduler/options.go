@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	// seed.
 	Profiles map[string]*framework.Profile
 	Seed     uint64
-	Timeouts execution.Timeouts
+	Timeouts evacuation.Timeouts
 
 	// CheckExclusive returns an error if a run must not start: an *upstreamguard.AlreadyRunningError if another
 	// descheduler is active, which ends Run, or another error, which skips the run. Nil means no

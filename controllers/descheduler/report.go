@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -99,7 +99,7 @@ func (r *Report) addPlan(p *planning.Plan) {
 	}
 }
 
-func (r *Report) setMoves(moves []*execution.Move) {
+func (r *Report) setMoves(moves []*evacuation.Move) {
 	r.Moves = r.Moves[:0]
 	for _, x := range moves {
 		r.Moves = append(r.Moves, executedMove(x))
@@ -117,10 +117,10 @@ func plannedMove(m *planning.Move) MoveReport {
 	return out
 }
 
-func executedMove(x *execution.Move) MoveReport {
-	out := plannedMove(x.Move)
+func executedMove(x *evacuation.Move) MoveReport {
+	out := plannedMove(x.Planned)
 	out.Outcome, out.OutcomeReason = x.Outcome.String(), x.Reason
-	if x.Stage != execution.Finished {
+	if x.Stage != evacuation.Finished {
 		out.Outcome = x.Stage.String()
 	}
 	if p := x.Replacement; p != nil {
@@ -155,7 +155,7 @@ func ownerOf(p *model.Pod) string {
 func (r *Report) NumIncomplete() (n int) {
 	for i := range r.Moves {
 		switch r.Moves[i].Outcome {
-		case "", execution.Moved.String(), execution.CleanedUp.String():
+		case "", evacuation.Moved.String(), evacuation.CleanedUp.String():
 		default:
 			n++
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/upstreamguard"
-	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 )
 
 // ErrTimeout is returned by a single run whose moves are not finished after Options.Timeout.
@@ -26,9 +26,9 @@ type Runner struct {
 	metrics *Metrics
 
 	backoff     *planning.MoveBackoff
-	machine     *execution.Machine
-	lastMessage map[*execution.Move]string // last progress message by move
-	loggedHolds map[string]bool            // Holds of other creators that were logged, by key
+	machine     *evacuation.Planned
+	lastMessage map[*evacuation.Move]string // last progress message by move
+	loggedHolds map[string]bool             // Holds of other creators that were logged, by key
 }
 
 // New returns a Runner.
@@ -49,9 +49,9 @@ func newRunner(o Options) *Runner {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	r := &Runner{clock: o.Clock, o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
-	r.machine = execution.New(execution.Options{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
+	r := &Runner{clock: o.Clock, o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*evacuation.Move]string{}, loggedHolds: map[string]bool{}}
 	r.state = newClusterState(slices.Collect(maps.Keys(o.Profiles)), o.Clock)
+	r.machine = evacuation.NewPlanned(r.state.view, evacuation.PlanOptions{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
 	return r
 }
 

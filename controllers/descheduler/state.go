@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/informers"
@@ -31,7 +31,7 @@ const syncTimeout = 2 * time.Minute
 type clusterState struct {
 	clock       clock.Clock
 	source      *informers.Source
-	view        *execution.View
+	view        *evacuation.View
 	events      []scheduling.Event // buffer of applyEvents
 	holds       *v1alpha1.Client   // nil: none are read
 	holdsServed atomic.Bool        // Holds are served and may be read
@@ -51,7 +51,7 @@ type clusterState struct {
 
 // newClusterState returns an empty state.
 func newClusterState(schedulers []string, c clock.Clock) *clusterState {
-	cs := &clusterState{clock: c, view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+	cs := &clusterState{clock: c, view: evacuation.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
 		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
 	for _, s := range schedulers {

@@ -7,12 +7,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 )
 
 // runStrategies runs the strategies once. In planned mode, unless it is a dry run, it passes the
-// plan to the execution machine.
+// plan to the machine that executes it.
 func (r *Runner) runStrategies(ctx context.Context) (*Report, error) {
 	r.state.applyEvents()
 	start := r.clock.Now()
@@ -53,7 +53,7 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 		return a.Granted, a.Message
 	}, onLimit: r.metrics.observeEviction}
 	if r.o.DryRun {
-		e.evict, e.onLimit = newDryRunLedger(r.state.view.State, snap.Now).evict, func(string, *evictionRequest) {}
+		e.evict, e.onLimit = dryRunEviction(r.state.view.State, snap.Now), func(string, *evictionRequest) {}
 	}
 	result := descheduling.RunPolicy(snap, policy, e)
 	report.addResult(&result)
@@ -62,7 +62,7 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 func (r *Runner) runPlanned(snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report, support HoldSupport) {
 	report.HoldSupport = &support
 	r.machine.SetHoldsServed(r.state.holdsServed.Load())
-	inProgress := r.machine.InProgress(r.state.view)
+	inProgress := r.machine.InProgress()
 	snap.ApplyInProgress(inProgress)
 	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: support.mode(), SchedulersWithoutHolds: support.unsupportedSet(), InProgress: inProgress,
 		Profiles: r.o.Profiles, Seed: r.o.Seed, Backoff: r.backoff})
@@ -73,7 +73,7 @@ func (r *Runner) runPlanned(snap *descheduling.Snapshot, policy *descheduling.Po
 	if !r.o.DryRun {
 		r.machine.SetPlan(snap.Now, plan)
 		lastMessage := r.lastMessage
-		r.lastMessage = map[*execution.Move]string{}
+		r.lastMessage = map[*evacuation.Move]string{}
 		for _, x := range r.machine.Moves() {
 			if s, ok := lastMessage[x]; ok { // from an earlier plan
 				r.lastMessage[x] = s

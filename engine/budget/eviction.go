@@ -80,7 +80,7 @@ func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Po
 	for _, b := range covering {
 		healthy := int32(-1)
 		if e.Recount {
-			healthy = countHealthy(b, pods, now)
+			healthy = Recount(b, pods, now)
 		}
 		verdict := e.checkBudget(b, p, healthy, now)
 		if verdict.Result != Granted {
@@ -152,8 +152,8 @@ func HasRecentEntry(b *model.Budget, p *model.Pod, now time.Time) bool {
 	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(EntryAge).After(now)
 }
 
-// countHealthy returns the recount of a budget's healthy pods.
-func countHealthy(b *model.Budget, pods []*model.Pod, now time.Time) (n int32) {
+// Recount returns the number of healthy pods of a budget: Ready, not terminating, and without a recent entry.
+func Recount(b *model.Budget, pods []*model.Pod, now time.Time) (n int32) {
 	for _, p := range pods {
 		if p.Ready && !p.Deleting && !p.Finished() && Ledger.Covers(b, p) && !HasRecentEntry(b, p, now) {
 			n++

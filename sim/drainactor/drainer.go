@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
@@ -28,7 +29,7 @@ type Drainer struct {
 	scheduler      drain.Scheduler
 	converter      *informer.Converter
 	watcher        *drain.Watcher
-	machine        *drain.Machine
+	machine        *evacuation.Drain
 	idleSince      time.Time // since when nothing is in progress
 	revision       uint64
 	surgedReplicas map[string]int32 // replicas set by a surge, by kind and key
@@ -53,7 +54,7 @@ func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler)
 			return nil, err
 		}
 	}
-	d.machine = d.watcher.Machine(nodes, o, drain.DefaultTimeouts())
+	d.machine = d.watcher.Machine(nodes, o, evacuation.DrainTimeouts())
 	d.schedule(time.Second)
 	return d, nil
 }
@@ -85,16 +86,18 @@ func (d *Drainer) step() {
 		}
 		d.watcher.Apply(d.w.Now(), events)
 	}
-	action, _ := d.machine.Step(d.w.Now(), d.watcher.View)
-	switch a := action.(type) {
-	case drain.Evict:
-		d.evict(a)
-		return
-	case drain.SurgeUp:
-		d.scale(a.Pod, 1)
-		return
-	case drain.SurgeDown:
-		d.scale(a.Pod, -1)
+	actions, _ := d.machine.Step(d.w.Now())
+	for i := range actions {
+		switch a := &actions[i]; a.Kind {
+		case evacuation.Evict:
+			d.evict(a)
+		case evacuation.SurgeUp:
+			d.scale(a, 1)
+		case evacuation.SurgeDown:
+			d.scale(a, -1)
+		}
+	}
+	if len(actions) > 0 {
 		return
 	}
 	switch {
@@ -112,24 +115,24 @@ func (d *Drainer) step() {
 	d.schedule(d.PollDelay(pollInterval))
 }
 
-func (d *Drainer) evict(e drain.Evict) {
+func (d *Drainer) evict(e *evacuation.Action) {
+	p := e.Move.Pod
 	d.requestPending = true
 	d.annotateReplacement(e)
-	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, Requester: "drain"}, func(response displacement.EvictionResponse) {
+	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, Requester: "drain"}, func(response displacement.EvictionResponse) {
 		d.requestPending = false
 		granted := response.Code == http.StatusCreated || response.Code == http.StatusNotFound
 		if !granted {
 			d.removeReplacementAnnotation(e)
 		}
-		d.machine.HandleEviction(d.w.Now(), e.Pod.UID, drain.EvictionResult{Granted: granted, Message: response.Message})
+		d.machine.HandleResult(d.w.Now(), e.ID, evacuation.Result{Done: granted, Message: response.Message})
 		d.schedule(d.PollDelay(responseInterval))
 	})
 }
 
 func (d *Drainer) finish() {
 	d.done = true
-	r := d.machine.Result(d.watcher.View)
-	r.Explain(d.watcher.View, &d.scheduler)
+	r := d.watcher.Result(d.machine)
 	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d pending, %d blocked", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
 	if d.OnDone != nil {
 		d.OnDone(r)

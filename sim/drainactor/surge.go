@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
@@ -15,7 +15,8 @@ import (
 
 // scale adds delta to the replicas of the pod's owner or its Deployment. A decrease is skipped if
 // another client changed the replicas.
-func (d *Drainer) scale(p *model.Pod, delta int32) {
+func (d *Drainer) scale(a *evacuation.Action, delta int32) {
+	p := a.Move.Pod
 	k, key := d.scaleTarget(p)
 	err := fmt.Errorf("%s %s does not exist", p.Owner.Kind, p.Owner.Name)
 	if k != "" {
@@ -39,30 +40,30 @@ func (d *Drainer) scale(p *model.Pod, delta int32) {
 	if err != nil {
 		message = err.Error()
 	}
-	d.machine.HandleSurge(d.w.Now(), message)
+	d.machine.HandleResult(d.w.Now(), a.ID, evacuation.Result{Done: err == nil, Message: message})
 	d.schedule(d.PollDelay(responseInterval))
 }
 
 // annotateReplacement marks the pod as replaced by its surge pod.
-func (d *Drainer) annotateReplacement(e drain.Evict) {
+func (d *Drainer) annotateReplacement(e *evacuation.Action) {
 	if e.SurgePod == nil {
 		return
 	}
-	if o, ok := d.w.API().Get(store.ReplicaSets, store.Key(e.Pod.Namespace, e.Pod.Owner.Name)); ok {
+	if o, ok := d.w.API().Get(store.ReplicaSets, store.Key(e.Move.Pod.Namespace, e.Move.Pod.Owner.Name)); ok {
 		d.annotate(e, conversion.ExpectedReplacement(e.SurgePod.Name, o.GetGeneration()))
 	}
 }
 
 // removeReplacementAnnotation reverts annotateReplacement for a pod that is not evicted.
-func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
+func (d *Drainer) removeReplacementAnnotation(e *evacuation.Action) {
 	if e.SurgePod != nil {
 		d.annotate(e, "")
 	}
 }
 
 // annotate sets the replacement annotation of a pod; "" deletes it.
-func (d *Drainer) annotate(e drain.Evict, replacement string) {
-	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
+func (d *Drainer) annotate(e *evacuation.Action, replacement string) {
+	_ = d.w.API().Update(store.Pods, e.Move.Pod.Key(), store.Precondition{UID: e.Move.Pod.UID}, func(o store.Object) error {
 		annotations := maps.Clone(o.GetAnnotations())
 		if annotations == nil {
 			annotations = map[string]string{}

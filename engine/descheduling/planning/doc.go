@@ -11,7 +11,7 @@
 // The fork is a copy of the cluster with all accepted moves applied: each pod is off its node, and
 // its expected replacement is on the new one. A move is therefore evaluated with the capacity that
 // earlier moves use and free. Capacity that a move frees is available only after it is executed;
-// package execution checks each move again before it starts.
+// package evacuation checks each move again before it starts.
 //
 // If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the
 // owner's UID, and the scheduler uses a reserved node first. A node to be emptied can therefore be

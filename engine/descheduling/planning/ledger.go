@@ -1,68 +1,32 @@
 package planning
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/budget/ledger"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 )
 
-// EvictionRules describes the eviction API for planning: all budgets of a pod must allow the
-// eviction, outdated statuses are recounted, and permanent refusals are distinguished from
-// temporary ones.
-var EvictionRules = budget.Evictions{Recount: true, ForbidImpossible: true}
-
-// budgetLedger holds what the budgets allow, less the planned moves.
-type budgetLedger struct {
-	budgets map[string][]*model.Budget       // by namespace; lists are replaced, never modified
-	pods    map[*model.Selector]*coveredPods // by a budget's selector, which its copies share
-	state   *cluster.State
+// newLedger returns a ledger of the budgets of s, which must not change.
+func newLedger(s *cluster.State) *ledger.Ledger {
+	covered := coveredPods{state: s, pods: map[*model.Selector][]*model.Pod{}}
+	return ledger.New(ledger.Rules, s.Budgets, covered.under)
 }
 
-// coveredPods are the pods of a budget, found on demand.
-type coveredPods struct {
-	pods []*model.Pod
-}
-
-func newBudgetLedger(s *cluster.State) budgetLedger {
-	l := budgetLedger{budgets: map[string][]*model.Budget{}, pods: map[*model.Selector]*coveredPods{}, state: s}
-	for _, pdb := range s.AllBudgets() {
-		l.budgets[pdb.Namespace] = append(l.budgets[pdb.Namespace], pdb)
-	}
-	return l
-}
-
-// clone returns a copy that later debits do not change.
-func (l *budgetLedger) clone() budgetLedger {
-	c := *l
-	c.budgets = maps.Clone(l.budgets)
-	return c
-}
-
-// check fills in the effects of a move on its budgets, or returns why they will never allow it.
-func (l *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
-	var covering []*model.Budget
-	for _, pdb := range l.budgets[m.Pod.Namespace] {
-		if budget.Ledger.Covers(pdb, m.Pod) {
-			covering = append(covering, pdb)
-		}
-	}
-	if len(covering) == 0 {
-		return 0, ""
-	}
-	v := EvictionRules.Check(m.Pod, covering, l.podsUnder(covering), now)
-	switch v.Result {
+// checkBudgets fills in the effects of a move on its budgets, or returns why they will never allow it.
+func (p *Planner) checkBudgets(m *Move) (RefusalReason, string) {
+	switch v := p.ledger.Check(p.o.Now, m.Pod); v.Result {
 	case budget.Granted:
-		for _, pdb := range v.Debits {
-			m.Budgets = append(m.Budgets, BudgetEffect{pdb.Name, pdb.DisruptionsAllowed, pdb.DisruptionsAllowed - 1})
+		for _, b := range v.Debits {
+			m.Budgets = append(m.Budgets, BudgetEffect{b.Name, b.DisruptionsAllowed, b.DisruptionsAllowed - 1})
 		}
 	case budget.Refused:
 		m.WaitReason = v.Reason
-		for _, pdb := range covering {
-			m.Budgets = append(m.Budgets, BudgetEffect{pdb.Name, pdb.DisruptionsAllowed, pdb.DisruptionsAllowed})
+		for _, b := range p.ledger.Covering(m.Pod) {
+			m.Budgets = append(m.Budgets, BudgetEffect{b.Name, b.DisruptionsAllowed, b.DisruptionsAllowed})
 		}
 	default:
 		return BudgetNeverAllows, v.Reason
@@ -71,49 +35,40 @@ func (l *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 }
 
 // debit records a move in its budgets unless it has to wait.
-func (l *budgetLedger) debit(now time.Time, m *Move) {
-	if m.WaitReason != "" || len(m.Budgets) == 0 {
+func (p *Planner) debit(now time.Time, m *Move) {
+	if m.WaitReason != "" {
 		return
 	}
-	all := slices.Clone(l.budgets[m.Pod.Namespace])
-	for i, pdb := range all {
-		if slices.ContainsFunc(m.Budgets, func(e BudgetEffect) bool { return e.Budget == pdb.Name }) {
-			all[i] = budget.Debit(pdb, m.Pod, now)
-		}
+	var names []string
+	for _, e := range m.Budgets {
+		names = append(names, e.Budget)
 	}
-	l.budgets[m.Pod.Namespace] = all
+	p.ledger.Debit(now, m.Pod, names)
 }
 
-// debitInProgress records a pod whose eviction is requested, or granted and not yet observed.
-func (l *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
-	all := slices.Clone(l.budgets[pod.Namespace])
-	for i, pdb := range all {
-		if budget.Ledger.Covers(pdb, pod) && !budget.HasRecentEntry(pdb, pod, now) {
-			all[i] = budget.Debit(pdb, pod, now)
-		}
-	}
-	l.budgets[pod.Namespace] = all
+// coveredPods finds the scheduled pods of budgets once per selector, which debited copies of a budget share.
+type coveredPods struct {
+	state *cluster.State
+	pods  map[*model.Selector][]*model.Pod
 }
 
-// podsUnder returns the pods of budgets of one namespace.
-func (l *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
-	var out []*model.Pod
-	for i, pdb := range budgets {
-		covered := l.pods[pdb.Selector]
-		if covered == nil {
-			covered = &coveredPods{pods: l.findPods(pdb)}
-			l.pods[pdb.Selector] = covered
+// under returns the pods of budgets of one namespace.
+func (c *coveredPods) under(budgets []*model.Budget) (out []*model.Pod) {
+	for i, b := range budgets {
+		pods, ok := c.pods[b.Selector]
+		if !ok {
+			pods = c.find(b)
+			c.pods[b.Selector] = pods
 		}
 		if i == 0 {
-			out = covered.pods
+			out = slices.Clip(pods)
 			continue
 		}
 		seen := make(map[string]bool, len(out))
 		for _, p := range out {
 			seen[p.UID] = true
 		}
-		out = slices.Clip(out)
-		for _, p := range covered.pods {
+		for _, p := range pods {
 			if !seen[p.UID] {
 				out = append(out, p)
 			}
@@ -122,11 +77,10 @@ func (l *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 	return out
 }
 
-func (l *budgetLedger) findPods(pdb *model.Budget) []*model.Pod {
-	var out []*model.Pod
-	for _, id := range l.state.NodeIDs() {
-		for _, p := range l.state.Node(id).Pods {
-			if budget.Ledger.Covers(pdb, p) {
+func (c *coveredPods) find(b *model.Budget) (out []*model.Pod) {
+	for _, id := range c.state.NodeIDs() {
+		for _, p := range c.state.Node(id).Pods {
+			if budget.Ledger.Covers(b, p) {
 				out = append(out, p)
 			}
 		}

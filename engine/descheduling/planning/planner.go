@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/budget/ledger"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
@@ -43,7 +44,7 @@ type Planner struct {
 	// excluded nodes. It is fork itself if all schedulers are alike.
 	forkWithoutHolds *cluster.State
 	engines          map[string]*fastpath.Engine
-	ledger           budgetLedger
+	ledger           *ledger.Ledger
 	plan             Plan
 	counts           [numRefusalReasons]int
 	moved            map[string]bool // UIDs of moved pods
@@ -70,7 +71,7 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 		p.forkWithoutHolds = p.fork.Fork()
 		removeHolds(p.forkWithoutHolds)
 	}
-	p.ledger = newBudgetLedger(s)
+	p.ledger = newLedger(s)
 	for i := range o.InProgress {
 		p.applyInProgress(&o.InProgress[i])
 	}
@@ -91,7 +92,7 @@ func (p *Planner) applyInProgress(m *descheduling.InProgressMove) {
 		p.upsertPod(ExpectedReplacement(m.Pod, m.To))
 	}
 	if current := p.state.Pod(m.Pod.UID); current != nil && !current.Deleting && m.To != "" {
-		p.ledger.debitInProgress(p.o.Now, current)
+		p.ledger.Debit(p.o.Now, current, ledger.Names(p.ledger.Covering(current)))
 	}
 }
 
@@ -158,7 +159,7 @@ func (p *Planner) Move(strategy, profile string, c *descheduling.Candidate) (*de
 	}
 	p.removePod(m.Pod.UID)
 	if reason, message = p.chooseNode(m, c); message == "" {
-		reason, message = p.ledger.check(p.o.Now, m)
+		reason, message = p.checkBudgets(m)
 	}
 	if message != "" {
 		p.upsertPod(m.Pod)
@@ -182,7 +183,7 @@ func (p *Planner) cleanup(m *Move, c *descheduling.Candidate) (*descheduling.Nod
 }
 
 func (p *Planner) accept(m *Move, c *descheduling.Candidate) {
-	p.ledger.debit(p.o.Now, m)
+	p.debit(p.o.Now, m)
 	if c.Reason != nil {
 		m.Reason = c.Reason()
 	}
@@ -192,7 +193,7 @@ func (p *Planner) accept(m *Move, c *descheduling.Candidate) {
 
 // Checkpoint implements descheduling.Mover: moves can be withdrawn.
 func (p *Planner) Checkpoint() (restore func(), ok bool) {
-	moves, ledger := len(p.plan.Moves), p.ledger.clone()
+	moves, before := len(p.plan.Moves), p.ledger.Clone()
 	return func() {
 		withdrawn := slices.Clone(p.plan.Moves[moves:])
 		for _, m := range slices.Backward(withdrawn) {
@@ -203,7 +204,7 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 			delete(p.moved, m.Pod.UID)
 		}
 		p.plan.Moves = p.plan.Moves[:moves]
-		p.ledger = ledger
+		p.ledger = before
 		for _, m := range withdrawn {
 			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could move to %s, but its group cannot move completely", m.To))
 		}

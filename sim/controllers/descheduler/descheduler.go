@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/sim"
@@ -30,17 +30,18 @@ type Descheduler struct {
 	returns      *returnCounter
 	o            *Options
 	steps        *sim.Stepper[struct{}]
-	machine      *execution.Machine // nil in compatible mode
+	machine      *evacuation.Planned // nil in compatible mode
+	view         *evacuation.View
 	backoff      *planning.MoveBackoff
 	nextRun      time.Time
-	lastMessages map[*execution.Move]string // last messages in the timeline
-	stop         func()                     // ends a running compatible run; nil if there is none
-	cached       *clusterView               // nil after a change
+	lastMessages map[*evacuation.Move]string // last messages in the timeline
+	stop         func()                      // ends a running compatible run; nil if there is none
+	cached       *clusterView                // nil after a change
 }
 
 // clusterView is the cluster as cached at one moment.
 type clusterView struct {
-	view     *execution.View
+	view     *evacuation.View
 	snapshot *descheduling.Snapshot
 }
 
@@ -49,7 +50,7 @@ const deschedulerBatchWindow = 100 * time.Millisecond
 
 // Start starts the descheduler.
 func Start(w *sim.World, server *displacement.Server, s Scheduler, o *Options) *Descheduler {
-	d := &Descheduler{w: w, server: server, scheduler: s, o: o, returns: newReturnCounter()}
+	d := &Descheduler{w: w, server: server, scheduler: s, o: o, returns: newReturnCounter(), view: &evacuation.View{}}
 	w.OnCommit(func(c store.Change) { d.returns.observe(c, w.Now()) })
 	d.Client = w.NewClient("descheduler", d, store.SchedulingKinds[:]...)
 	d.steps = sim.NewStepper(d.Client, d.step)
@@ -67,9 +68,9 @@ func (d *Descheduler) OnStop() {
 
 // OnSynced implements sim.Controller.
 func (d *Descheduler) OnSynced() {
-	d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*execution.Move]string{}
+	d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*evacuation.Move]string{}
 	if !d.o.Compatible {
-		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.scheduler.TieBreakSeed, Backoff: d.backoff})
+		d.machine = evacuation.NewPlanned(d.view, evacuation.PlanOptions{Holds: true, Profiles: d.profiles(), Seed: d.scheduler.TieBreakSeed, Backoff: d.backoff})
 	}
 	d.nextRun = d.w.Options().Start.Add(d.o.InitialDelay)
 	if d.nextRun.Before(d.w.Now()) {
@@ -124,7 +125,8 @@ func (d *Descheduler) clusterView() *clusterView {
 		names = append(names, p.Name())
 	}
 	state, pods, _ := d.w.Converter().Snapshot(objects, names...)
-	d.cached = &clusterView{view: execution.NewView(state), snapshot: d.w.Converter().DeschedulingSnapshot(objects, d.w.Now())}
+	*d.view = *evacuation.NewView(state)
+	d.cached = &clusterView{view: d.view, snapshot: d.w.Converter().DeschedulingSnapshot(objects, d.w.Now())}
 	for _, p := range pods {
 		d.cached.view.Upsert(p)
 	}

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/sim"
@@ -18,9 +18,10 @@ import (
 
 // runMachine executes the machine's actions and returns when to call it again.
 func (d *Descheduler) runMachine(now time.Time) time.Time {
-	actions, wake := d.machine.Step(now, d.clusterView().view)
-	for _, a := range actions {
-		d.runAction(a)
+	d.clusterView()
+	actions, wake := d.machine.Step(now)
+	for i := range actions {
+		d.runAction(&actions[i])
 	}
 	for _, m := range d.machine.Moves() {
 		if s := describeMove(m); s != "" && d.lastMessages[m] != s {
@@ -32,26 +33,26 @@ func (d *Descheduler) runMachine(now time.Time) time.Time {
 }
 
 // runAction executes an action and passes its result to the machine.
-func (d *Descheduler) runAction(a execution.Action) {
-	handleResult := func(r execution.Result) {
-		d.machine.HandleResult(d.w.Now(), a.ActionID(), r)
+func (d *Descheduler) runAction(a *evacuation.Action) {
+	handleResult := func(r evacuation.Result) {
+		d.machine.HandleResult(d.w.Now(), a.ID, r)
 		d.steps.Schedule(0)
 	}
 	finish := func(err error) {
 		if err != nil {
-			handleResult(execution.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
+			handleResult(evacuation.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
 			return
 		}
-		handleResult(execution.Result{Done: true})
+		handleResult(evacuation.Result{Done: true})
 	}
-	switch a := a.(type) {
-	case execution.Reserve:
+	switch a.Kind {
+	case evacuation.Reserve:
 		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
 		d.Request(sim.RequestHold, a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
-	case execution.Avoid:
+	case evacuation.Avoid:
 		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.Now()).Round(time.Second), a.Move.Reason))
 		d.Request(sim.RequestHold, a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
-	case execution.Release:
+	case evacuation.Release:
 		d.w.Log(d.Name(), "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
 		d.Request(sim.RequestHold, a.Hold.Key(), func() error {
 			err := d.w.API().Delete(store.Holds, a.Hold.Key(), store.Precondition{})
@@ -60,11 +61,11 @@ func (d *Descheduler) runAction(a execution.Action) {
 			}
 			return err
 		}, finish)
-	case execution.Evict:
-		m := a.Move.Move
+	case evacuation.Evict:
+		m := a.Move.Planned
 		d.evict(m.Pod, m.Strategy, func(response displacement.EvictionResponse) {
 			done := response.Code == http.StatusCreated || response.Code == http.StatusNotFound || response.Code == http.StatusConflict
-			handleResult(execution.Result{Done: done, Message: response.String(), Permanent: response.Code == http.StatusForbidden})
+			handleResult(evacuation.Result{Done: done, Message: response.String(), Permanent: response.Code == http.StatusForbidden})
 		})
 	}
 }
@@ -99,15 +100,15 @@ func (d *Descheduler) upsertHold(h *model.Hold) error {
 }
 
 // describeMove describes the progress of a move; it is empty before its first check.
-func describeMove(m *execution.Move) string {
+func describeMove(m *evacuation.Move) string {
 	switch m.Stage {
-	case execution.Waiting:
+	case evacuation.Waiting:
 		if m.Reason != "" {
 			return "is waiting: " + m.Reason
 		}
-	case execution.Terminating:
-		return fmt.Sprintf("moves from %s to %s (%s)", m.From, m.To, m.Strategy)
-	case execution.Finished:
+	case evacuation.Terminating:
+		return fmt.Sprintf("moves from %s to %s (%s)", m.From, m.Planned.To, m.Planned.Strategy)
+	case evacuation.Finished:
 		s := m.Outcome.String()
 		if m.Replacement != nil && m.Replacement.NodeName != "" {
 			s += ", to " + m.Replacement.NodeName

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/evacuation"
 )
 
 // makePlan makes a plan and passes it to the machine.
 func (d *Descheduler) makePlan(now time.Time) {
 	c := d.clusterView()
-	inProgress := d.machine.InProgress(c.view)
+	inProgress := d.machine.InProgress()
 	c.snapshot.ApplyInProgress(inProgress)
 	d.cached = nil // the snapshot was modified
 	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: inProgress, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
@@ -20,7 +20,7 @@ func (d *Descheduler) makePlan(now time.Time) {
 	plan := p.Plan()
 	d.machine.SetPlan(now, plan)
 	previous := d.lastMessages
-	d.lastMessages = map[*execution.Move]string{}
+	d.lastMessages = map[*evacuation.Move]string{}
 	for _, m := range d.machine.Moves() {
 		if s, ok := previous[m]; ok {
 			d.lastMessages[m] = s

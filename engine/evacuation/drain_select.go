@@ -1,7 +1,6 @@
-package drain
+package evacuation
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,10 +9,29 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// unschedulable is the taint of a cordoned node.
-var unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
+// DrainOptions correspond to the flags of kubectl drain.
+type DrainOptions struct {
+	// IgnoreDaemonSets skips DaemonSet pods; otherwise they are an error.
+	IgnoreDaemonSets bool
+	// DeleteEmptyDirData allows the eviction of pods with an emptyDir, whose data is lost; otherwise they are an error.
+	DeleteEmptyDirData bool
+	// Force allows the eviction of pods without a controller; otherwise they are an error.
+	Force bool
+	// Selector skips pods that it does not match; nil matches all.
+	Selector *model.Selector
+	// Surge temporarily adds a replica to owners whose budget allows no disruption.
+	Surge bool
+}
 
-// SkipReason is why the drain does not evict a pod.
+// Unschedulable is the taint of a cordoned node.
+var Unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
+
+// toleratesCordon reports whether p can be scheduled to a cordoned node.
+func toleratesCordon(p *model.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&Unschedulable, false) })
+}
+
+// SkipReason is why a drain does not evict a pod.
 type SkipReason string
 
 // The reasons.
@@ -25,7 +43,7 @@ const (
 )
 
 // skipReason returns why a pod is skipped.
-func (o *Options) skipReason(p *model.Pod) SkipReason {
+func (o *DrainOptions) skipReason(p *model.Pod) SkipReason {
 	switch {
 	case p.Mirror:
 		return SkipStaticPod
@@ -38,7 +56,7 @@ func (o *Options) skipReason(p *model.Pod) SkipReason {
 }
 
 // missingFlag returns the flag that is required to evict a pod, or "".
-func (o *Options) missingFlag(p *model.Pod) string {
+func (o *DrainOptions) missingFlag(p *model.Pod) string {
 	switch s := o.skipReason(p); {
 	case s == SkipDaemonSet && !o.IgnoreDaemonSets:
 		return "--ignore-daemonsets"
@@ -59,9 +77,8 @@ var flagMessages = map[string]string{
 	"--delete-emptydir-data": "pods with an emptyDir, whose data is lost; --delete-emptydir-data evicts them",
 }
 
-// Check returns an error that lists missing nodes and the pods that the options do not allow
-// to evict.
-func (o *Options) Check(v *View, nodes []string) error {
+// Check returns an error that lists missing nodes and the pods that the options do not allow to evict.
+func (o *DrainOptions) Check(v *View, nodes []string) error {
 	var errs []error
 	refused := map[string][]string{}
 	for _, n := range nodes {
@@ -69,7 +86,7 @@ func (o *Options) Check(v *View, nodes []string) error {
 			errs = append(errs, fmt.Errorf("node %s: not found among %d nodes", n, v.State.NumNodes()))
 			continue
 		}
-		for _, p := range v.podsOn(n) {
+		for _, p := range v.PodsOn(n) {
 			if flag := o.missingFlag(p); flag != "" {
 				refused[flag] = append(refused[flag], p.Key())
 			}
@@ -81,25 +98,4 @@ func (o *Options) Check(v *View, nodes []string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// podsOn returns the pods on a node, sorted by key.
-func (v *View) podsOn(node string) []*model.Pod {
-	id, ok := v.State.NodeID(node)
-	if !ok {
-		return nil
-	}
-	var out []*model.Pod
-	for _, p := range v.State.Node(id).Pods {
-		if current := v.Pod(p.UID); current != nil && current.NodeName == node {
-			out = append(out, current)
-		}
-	}
-	slices.SortFunc(out, func(a, b *model.Pod) int { return cmp.Compare(a.Key(), b.Key()) })
-	return out
-}
-
-// toleratesCordon reports whether p can be scheduled to a cordoned node.
-func toleratesCordon(p *model.Pod) bool {
-	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&unschedulable, false) })
 }

@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"strings"
@@ -60,7 +60,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 // count no longer matters, since no other component may delete them; Rebalance is their cause in the
 // previous release. It keeps the Holds of other components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
-	s := newTestMachine(t, Options{})
+	s := newTestMachine(t, PlanOptions{})
 	for _, cause := range []string{planning.HoldCause, "Rebalance", "Pressure"} {
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
 			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})
@@ -74,7 +74,7 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 // the failure count of a move from the Hold, even if the node has evicted a pod since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 	for age, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
-		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))
+		s := newTestMachine(t, PlanOptions{}, moveIn(planning.WithoutHolds, "web-1", 1000))
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: planning.AvoidHoldName("web", "a"), Type: model.Avoid, Node: "a", Cause: planning.HoldCause, Count: 3,
 			Until: s.now.Add(-age), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: "Pressure", Count: 1,

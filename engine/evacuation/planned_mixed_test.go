@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // moves without a Hold, also in later plans, because its node becomes a better one when it has
 // terminated. It does not delay moves with a Hold.
 func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
-	s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "other-1", 100), moveIn(planning.WithoutHolds, "batch-1", 100), move("web-1", 100))
+	s := newTestMachine(t, PlanOptions{}, moveIn(planning.WithoutHolds, "other-1", 100), moveIn(planning.WithoutHolds, "batch-1", 100), move("web-1", 100))
 	s.step(0, "evict other-1")
 	s.completeAll()
 	s.step(1, "") // the replacement of other-1 may use any node
@@ -47,15 +47,14 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 // TestReplacementBeforeEvictionResult checks another client that evicts the pod after the Hold is
 // created. The view shows the replacement at the same time.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 100))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
 	s.removePod("web-1")
 	s.setPod(s.pod("web-2", "b", 100))
-	if u := s.m.InProgress(s.v); len(u) != 1 || u[0].AwaitsReplacement() {
+	if u := s.m.InProgress(); len(u) != 1 || u[0].AwaitsReplacement() {
 		t.Errorf("moves in progress %+v, want one with a scheduled replacement", u)
 	}
-	s.step(1, "")
 	s.step(1, "release b: its move has finished")
 	s.expectOutcome(`web-1 finished moved ""`)
 }

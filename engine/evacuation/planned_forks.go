@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"fmt"
@@ -17,23 +17,23 @@ import (
 // case. On after, they are removed. There is one pair for schedulers that honor Holds and one,
 // without Holds, for schedulers that do not.
 type clusterForks struct {
-	m              *Machine
+	d              *Planned
 	current, after *cluster.State
 }
 
 // forksFor returns the forks of a mode; it creates them once per Step.
-func (t *step) forksFor(mode planning.Mode) *clusterForks {
-	if t.forks[mode] != nil {
-		return t.forks[mode]
+func (d *Planned) forksFor(t *step, mode planning.Mode) *clusterForks {
+	if f := d.step.forks[mode]; f != nil {
+		return f
 	}
-	out := &clusterForks{m: t.m, current: t.v.State.Fork(), after: t.v.State.Fork()}
-	t.forks[mode] = out
+	out := &clusterForks{d: d, current: d.view.State.Fork(), after: d.view.State.Fork()}
+	d.step.forks[mode] = out
 	for _, s := range []*cluster.State{out.current, out.after} {
 		s.RemoveHolds(func(h *model.Hold) bool {
-			return mode == planning.WithoutHolds || !h.Until.After(t.now) || t.m.moveOf(h) != nil
+			return mode == planning.WithoutHolds || !h.Until.After(t.now) || d.moveOf(h) != nil
 		})
 	}
-	for _, x := range t.m.moves {
+	for _, x := range d.moves {
 		if x.inProgress() && x.Stage < Placed && !x.Cleanup() {
 			out.addReplacement(x)
 		}
@@ -41,30 +41,21 @@ func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	return out
 }
 
-// addToForks adds the replacement of a move to all existing forks.
-func (t *step) addToForks(x *Move) {
-	for _, f := range t.forks {
-		if f != nil {
-			f.addReplacement(x)
-		}
-	}
-}
-
 func (f *clusterForks) addReplacement(x *Move) {
 	f.after.RemovePod(x.Pod.UID)
 	for _, s := range []*cluster.State{f.current, f.after} {
-		s.UpsertPod(planning.ExpectedReplacement(x.Pod, x.To))
+		s.UpsertPod(planning.ExpectedReplacement(x.Pod, x.Planned.To))
 	}
 }
 
 // checkPlacement checks whether the move is still valid on the current cluster. If not,
 // it returns the reason, and final if no earlier move of the plan can change that.
 func (f *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, final bool) {
-	profile := f.m.o.Profiles[x.Pod.Spec.SchedulerName]
+	profile := f.d.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {
 		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
-	if until, reason, ok := f.m.o.Backoff.ActiveFor(now, x.Move); ok {
+	if until, reason, ok := f.d.o.Backoff.ActiveFor(now, x.Planned); ok {
 		return fmt.Sprintf("%s; backing off until %s", reason, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := f.current.Pod(x.Pod.UID)
@@ -79,20 +70,20 @@ func (f *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, fi
 		f.current.UpsertPod(pod)
 	}()
 	replacement := planning.ExpectedReplacement(x.Pod, "")
-	replacement.NominatedNodeName = x.To
-	if rec := placement.Evaluate(f.current, profile, f.m.o.Seed, replacement); !rec.NominatedFirst || rec.Choice != x.To {
-		return "node " + x.To + " cannot fit it now", false
+	replacement.NominatedNodeName = x.Planned.To
+	if rec := placement.Evaluate(f.current, profile, f.d.o.Seed, replacement); !rec.NominatedFirst || rec.Choice != x.Planned.To {
+		return "node " + x.Planned.To + " cannot fit it now", false
 	}
 	replacement.NominatedNodeName = ""
-	if x.Mode == planning.WithHolds {
-		if rec := placement.Evaluate(f.after, profile, f.m.o.Seed, replacement); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
+	if x.Planned.Mode == planning.WithHolds {
+		if rec := placement.Evaluate(f.after, profile, f.d.o.Seed, replacement); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Planned.Emptied {
 			return "the scheduler would now put its replacement back on " + x.From, false
 		}
 		return "", false
 	}
-	top, choice := planning.TopNodes(f.after, profile, f.m.o.Seed, pod)
-	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.TopNodes, n) }) {
-		return fmt.Sprintf("the scheduler may now choose one of %v for its replacement instead of %v as planned", top, x.TopNodes), false
+	top, choice := planning.TopNodes(f.after, profile, f.d.o.Seed, pod)
+	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.Planned.TopNodes, n) }) {
+		return fmt.Sprintf("the scheduler may now choose one of %v for its replacement instead of %v as planned", top, x.Planned.TopNodes), false
 	}
 	return "", false
 }

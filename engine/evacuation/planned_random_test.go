@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ import (
 func (w *testCluster) execute(a Action) {
 	fails := w.injectFailures && w.IntN(8) == 0
 	if fails && w.IntN(2) == 0 {
-		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server cannot be reached"})
+		w.m.HandleResult(w.now, a.ID, Result{Message: "the API server cannot be reached"})
 		return
 	}
 	result := Result{Done: true}
-	switch a := a.(type) {
+	switch a.Kind {
 	case Reserve:
 		w.checkHold(a.Move)
 		w.upsertHold(a.Hold)
@@ -36,7 +36,7 @@ func (w *testCluster) execute(a Action) {
 		result = Result{Message: "no answer in time"}
 	}
 	w.deliver()
-	w.m.HandleResult(w.now, a.ActionID(), result)
+	w.m.HandleResult(w.now, a.ID, result)
 }
 
 func (w *testCluster) upsertHold(h *model.Hold) {
@@ -59,7 +59,7 @@ func (w *testCluster) evict(x *Move) Result {
 		return Result{Message: v.Reason}
 	}
 	w.checkPacing(p)
-	if at, ok := w.failedAt[planning.MoveKey(x.Move)]; ok && w.now.Sub(at) < w.backoff.Initial {
+	if at, ok := w.failedAt[planning.MoveKey(x.Planned)]; ok && w.now.Sub(at) < w.backoff.Initial {
 		w.t.Errorf("seed %d: NotFutile: %s is evicted, although a move of its workload failed at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Debits {
@@ -102,9 +102,9 @@ func (w *testCluster) checkHold(x *Move) {
 	if v := (budget.Evictions{Recount: true}).Check(p, w.api.Budgets("x"), w.allPods(), w.now); v.Result != budget.Granted {
 		w.t.Errorf("seed %d: WithinBudget: a node is reserved for %s: %s", w.seed, p.Key(), v.Reason)
 	}
-	id, _ := w.api.NodeID(x.To)
-	if all := w.api.Node(id).Used.MilliCPU + w.reservedCPU()[x.To]; all > nodeMilliCPU {
-		w.t.Errorf("seed %d: NotOvercommitted: with %s, %d millicores are reserved on %s, which has %d", w.seed, p.Key(), all, x.To, nodeMilliCPU)
+	id, _ := w.api.NodeID(x.Planned.To)
+	if all := w.api.Node(id).Used.MilliCPU + w.reservedCPU()[x.Planned.To]; all > nodeMilliCPU {
+		w.t.Errorf("seed %d: NotOvercommitted: with %s, %d millicores are reserved on %s, which has %d", w.seed, p.Key(), all, x.Planned.To, nodeMilliCPU)
 	}
 }
 
@@ -114,7 +114,7 @@ func (w *testCluster) countOutcomes() {
 			w.counted[x] = true
 			w.counts[x.Outcome]++
 			if x.Outcome == Returned || x.Outcome == Unscheduled {
-				w.failedAt[planning.MoveKey(x.Move)] = w.now
+				w.failedAt[planning.MoveKey(x.Planned)] = w.now
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (w *testCluster) reservedCPU() map[string]int64 {
 	out := map[string]int64{}
 	for _, x := range w.m.Moves() {
 		if x.inProgress() && x.Stage < Placed && (x.Replacement == nil || w.pods[x.Replacement.UID] == nil || w.pods[x.Replacement.UID].NodeName == "") {
-			out[x.To] += x.Pod.Spec.Requests.MilliCPU
+			out[x.Planned.To] += x.Pod.Spec.Requests.MilliCPU
 		}
 	}
 	return out
@@ -158,7 +158,7 @@ func (w *testCluster) plan() {
 		}
 		snap.Nodes = append(snap.Nodes, n)
 	}
-	inProgress := w.m.InProgress(w.view)
+	inProgress := w.m.InProgress()
 	snap.ApplyInProgress(inProgress)
 	w.checkOneMovePerPod(snap)
 	for _, n := range snap.Nodes {

@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"fmt"
@@ -17,18 +17,19 @@ type testMachine struct {
 	t    *testing.T
 	now  time.Time
 	v    *View
-	m    *Machine
+	m    *Planned
 	last []Action
 }
 
-func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachine {
+func newTestMachine(t *testing.T, o PlanOptions, moves ...*planning.Move) *testMachine {
 	t.Helper()
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Profiles, o.Holds = map[string]*framework.Profile{p.Name(): p}, true
-	s := &testMachine{t: t, now: time.Unix(1e6, 0), v: NewView(cluster.New()), m: New(o)}
+	v := NewView(cluster.New())
+	s := &testMachine{t: t, now: time.Unix(1e6, 0), v: v, m: NewPlanned(v, o)}
 	for _, n := range []string{"a", "b"} {
 		s.v.State.UpsertNode(&model.Node{Name: n, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20})
 	}
@@ -89,10 +90,10 @@ func (s *testMachine) removePod(uid string) {
 func (s *testMachine) step(after int, want string) time.Time {
 	s.t.Helper()
 	s.now = s.now.Add(time.Duration(after) * time.Second)
-	actions, wake := s.m.Step(s.now, s.v)
+	actions, wake := s.m.Step(s.now)
 	var got []string
 	for _, a := range actions {
-		switch a := a.(type) {
+		switch a.Kind {
 		case Reserve:
 			got = append(got, fmt.Sprintf("reserve %s for %s", a.Hold.Node, a.Hold.VictimName))
 		case Evict:
@@ -113,7 +114,7 @@ func (s *testMachine) step(after int, want string) time.Time {
 // completeAll reports success of the last actions.
 func (s *testMachine) completeAll() {
 	for _, a := range s.last {
-		switch a := a.(type) {
+		switch a.Kind {
 		case Reserve:
 			h := *a.Hold
 			s.v.State.UpsertHold(&h)
@@ -122,13 +123,13 @@ func (s *testMachine) completeAll() {
 		case Evict:
 			s.deletePod(a.Move.Pod.UID)
 		}
-		s.m.HandleResult(s.now, a.ActionID(), Result{Done: true})
+		s.m.HandleResult(s.now, a.ID, Result{Done: true})
 	}
 }
 
 // refuseLast reports that the last action was refused.
 func (s *testMachine) refuseLast(message string) {
-	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: message})
+	s.m.HandleResult(s.now, s.last[0].ID, Result{Message: message})
 }
 
 func (s *testMachine) state() string {
@@ -149,7 +150,7 @@ func (s *testMachine) expectOutcome(want string) {
 // startMove returns a machine that has evicted web-1.
 func startMove(t *testing.T, mode planning.Mode) *testMachine {
 	t.Helper()
-	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, moveIn(mode, "web-1", 1000))
 	if mode == planning.WithHolds {
 		s.step(0, "reserve b for web-1")
 		s.completeAll()
@@ -182,7 +183,7 @@ func TestMoveWithHold(t *testing.T) {
 // TestHoldsWithEqualNamesAreReleased checks two consecutive moves of one workload to one node.
 // Their Holds have the same name.
 func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000), move("web-3", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000), move("web-3", 1000))
 	for i, pod := range []string{"web-1", "web-3"} {
 		s.step(1, "reserve b for "+pod)
 		s.completeAll()
@@ -201,7 +202,7 @@ func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
 }
 
 func TestRefusedEvictionIsRetriedThenHoldReleased(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
 	for range 5 {
@@ -217,7 +218,7 @@ func TestRefusedEvictionIsRetriedThenHoldReleased(t *testing.T) {
 }
 
 func TestReservedCapacityIsCountedOnce(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1500), move("db-1", 1500))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1500), move("db-1", 1500))
 	s.setPod(s.pod("new", "b", 1500)) // created after planning
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
@@ -226,7 +227,7 @@ func TestReservedCapacityIsCountedOnce(t *testing.T) {
 }
 
 func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
-	s := newTestMachine(t, Options{})
+	s := newTestMachine(t, PlanOptions{})
 	hold := func(owner, node, victim string) {
 		h := &model.Hold{Namespace: "x", Name: cluster.HoldName(owner, node, model.Reserve), Owner: model.Owner{Kind: "ReplicaSet", Name: owner, UID: owner},
 			Node: node, Cause: planning.HoldCause, Created: s.now, Until: s.now.Add(time.Minute), Victim: victim}
@@ -279,7 +280,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
 	b := &model.Budget{Namespace: "x", Name: "late", Selector: &model.Selector{}, MinAvailable: model.IntOrPercent{Set: true, Value: 9}, DesiredHealthy: 9}
@@ -291,7 +292,7 @@ func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
 }
 
 func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 	s.v.Pod("web-1").GraceSeconds = 600
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
@@ -311,7 +312,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 }
 
 func TestExpiredPlanIsNotStarted(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 	s.setPod(s.pod("web-0", "", 1000)) // a pod of its workload is unscheduled
 	s.step(0, "")
 	s.step(1801, "")
@@ -325,7 +326,7 @@ func TestUnavailablePodIsNotMoved(t *testing.T) {
 		"the pod is being deleted by another client": func(s *testMachine) { s.deletePod("web-1") },
 		"the pod was deleted by another client":      func(s *testMachine) { s.removePod("web-1") },
 	} {
-		s := newTestMachine(t, Options{}, move("web-1", 1000))
+		s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 		change(s)
 		s.step(0, "")
 		s.expectOutcome(fmt.Sprintf("web-1 finished abandoned %q", want))
@@ -336,7 +337,7 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 	for _, emptied := range []bool{true, false} {
 		x := move("web-1", 1000)
 		x.Emptied = emptied
-		s := newTestMachine(t, Options{}, x)
+		s := newTestMachine(t, PlanOptions{}, x)
 		s.setPod(s.pod("other", "b", 2000)) // makes a the better node
 		if emptied {
 			s.step(0, "reserve b for web-1")
@@ -366,7 +367,7 @@ func TestMoveFailsIfSecondReplacementReturns(t *testing.T) {
 // TestNoEvictionWithoutValidHold checks that a Hold does not expire before the replacement can
 // exist, even if creating the Hold takes long.
 func TestNoEvictionWithoutValidHold(t *testing.T) {
-	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s := newTestMachine(t, PlanOptions{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
 	s.now = s.now.Add(2 * time.Minute) // a slow response
 	s.completeAll()
@@ -391,11 +392,11 @@ func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 		x.Pod.Phase, x.To = model.Failed, ""
 		moves = append(moves, x)
 	}
-	s := newTestMachine(t, Options{Parallel: 2}, moves...)
+	s := newTestMachine(t, PlanOptions{Parallel: 2}, moves...)
 	for _, want := range []string{"evict job-0, evict job-1", "evict job-2, evict job-3", "evict job-4"} {
 		s.step(0, want)
 		for _, a := range s.last {
-			s.m.HandleResult(s.now, a.ActionID(), Result{Done: true})
+			s.m.HandleResult(s.now, a.ID, Result{Done: true})
 		}
 	}
 	s.step(0, "")

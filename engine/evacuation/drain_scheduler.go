@@ -1,4 +1,4 @@
-package drain
+package evacuation
 
 import (
 	"strings"
@@ -28,29 +28,28 @@ func (t *pendingTracker) observe(now time.Time, v *View) {
 // maxPendingChecked is the number of pending pods evaluated, the oldest first.
 const maxPendingChecked = 200
 
-// schedulerIdle reports whether the scheduler has nothing to do: no pending pod fits a node
-// and no preemption is in progress. A pod that stays pending for Timeouts.SchedulerIdle
-// although it seems to fit is ignored from then on, since its scheduler may use other rules.
-func (m *Machine) schedulerIdle(now time.Time, v *View) (wake time.Time, ok bool) {
-	until := m.pendingTracker.since.Add(m.timeouts.SchedulerIdle)
-	for i, p := range v.Pending() {
+// schedulerIdle reports whether the scheduler has nothing to do: no pending pod fits a node and no preemption is in
+// progress. A pod that stays pending for Timeouts.SchedulerIdle although it seems to fit is ignored from then on, since
+// its scheduler may use other rules.
+func (d *Drain) schedulerIdle(t *step) bool {
+	for i, p := range d.view.Pending() {
 		if i == maxPendingChecked {
 			break
 		}
-		if m.stuckPods[p.UID] || m.isSettled(p) {
+		if d.stuckPods[p.UID] || d.isSettled(p) {
 			continue
 		}
-		if now.Before(until) {
-			return until, false
+		if !t.isOver(d.pendingTracker.since, d.timeouts.SchedulerIdle) {
+			return false
 		}
-		m.stuckPods[p.UID] = true
+		d.stuckPods[p.UID] = true
 	}
-	return time.Time{}, true
+	return true
 }
 
 // isSettled reports whether a pending pod was tried and does not fit on any node now.
-func (m *Machine) isSettled(p *model.Pod) bool {
-	placer := m.placers[p.Spec.SchedulerName]
+func (d *Drain) isSettled(p *model.Pod) bool {
+	placer := d.placers[p.Spec.SchedulerName]
 	if placer == nil || p.Deleting || placer.Gate(p) != nil {
 		return true
 	}
@@ -74,9 +73,4 @@ func chooseNode(placer profiles.Placer, p *model.Pod) string {
 		return ""
 	}
 	return s.Choice
-}
-
-// newReplica returns a copy of p as its owner creates one.
-func newReplica(p *model.Pod, name, uid string) *model.Pod {
-	return &model.Pod{Namespace: p.Namespace, Name: name, UID: uid, Labels: p.Labels, Spec: p.Spec, Owner: p.Owner, HasEmptyDir: p.HasEmptyDir}
 }

@@ -1,4 +1,4 @@
-package drain
+package evacuation
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 	ByAPIServer BlockKind = "apiServer" // any other refusal by the API server
 )
 
-// Block is why a pod on a drained node is not evicted now.
+// Block is why a drain does not evict a pod now.
 type Block struct {
 	Kind   BlockKind `json:"kind"`
 	Budget string    `json:"budget,omitempty"` // namespace/name
@@ -33,10 +33,15 @@ type Block struct {
 	ClearedBy string `json:"clearedBy,omitempty"`
 }
 
+// apiServerBlock returns the block of the last refusal.
+func (x *Move) apiServerBlock() *Block {
+	return &Block{Kind: ByAPIServer, Reason: x.refusal, Permanent: x.refusedPermanently}
+}
+
 // workloadBlock returns the block of a workload that waits for a replacement.
 func workloadBlock(x *Move) *Block {
 	b := &Block{Kind: ByWorkload, Reason: "one pod of a workload is evicted at a time", ClearedBy: "the replacement of " + x.Pod.Key() + " is Ready"}
-	if x.alreadyTerminating() {
+	if x.AlreadyTerminating() {
 		b.ClearedBy = x.Pod.Key() + " is deleted, which is terminating already"
 	}
 	if r := x.Replacement; r != nil && r.NodeName == "" && r.UnschedulableReason != "" {
@@ -46,19 +51,19 @@ func workloadBlock(x *Move) *Block {
 }
 
 // budgetBlock returns the block of a budget that refuses an eviction.
-func budgetBlock(now time.Time, v *View, p *model.Pod, verdict *budget.Verdict) *Block {
+func (d *Drain) budgetBlock(now time.Time, p *model.Pod, verdict *budget.Verdict) *Block {
 	b := verdict.Budget
 	out := &Block{Kind: ByBudget, Budget: b.Namespace + "/" + b.Name, Reason: verdict.Reason}
 	if reason, field := permanentBudgetReason(now, b, p); reason != "" {
 		out.Permanent, out.Reason, out.Field = true, reason, field
 		return out
 	}
-	out.ClearedBy = budgetClearedBy(now, v, b)
+	out.ClearedBy = d.budgetClearedBy(now, b)
 	return out
 }
 
-// unreadyTimeout is the age after which a pod that is not Ready is not expected to become Ready.
-const unreadyTimeout = 5 * time.Minute
+// UnreadyTimeout is the age after which a pod that is not Ready is not expected to become Ready.
+const UnreadyTimeout = 5 * time.Minute
 
 // permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
 // field, or "" if it may allow it later. Budgets managed by a controller are never permanent
@@ -83,7 +88,7 @@ func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason
 		return "the desired replicas of its pods are 0, so no disruption is allowed", "spec.replicas of " + p.Owner.Kind + " " + p.Owner.Name + ": the running number, or delete the pod"
 	case b.ObservedGeneration >= b.Generation && b.ExpectedPods > 0 && b.DesiredHealthy >= b.ExpectedPods:
 		return fmt.Sprintf("it requires %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + ofBudget + ": lower, or spec.replicas of the owner: higher (--surge does this temporarily)"
-	case !p.Ready && !b.AlwaysAllowUnhealthy && b.CurrentHealthy < b.DesiredHealthy && !p.Started.IsZero() && now.Sub(p.Started) >= unreadyTimeout:
+	case !p.Ready && !b.AlwaysAllowUnhealthy && b.CurrentHealthy < b.DesiredHealthy && !p.Started.IsZero() && now.Sub(p.Started) >= UnreadyTimeout:
 		return fmt.Sprintf("the pod and too many others are not Ready: the budget requires %d and has %d", b.DesiredHealthy, b.CurrentHealthy),
 			"spec.unhealthyPodEvictionPolicy " + ofBudget + ": AlwaysAllow"
 	}
@@ -98,13 +103,14 @@ func budgetField(b *model.Budget) string {
 }
 
 // budgetClearedBy returns the change after which a budget allows another disruption.
-func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
+func (d *Drain) budgetClearedBy(now time.Time, b *model.Budget) string {
 	if b.ObservedGeneration < b.Generation {
 		return "the disruption controller has observed the current budget"
 	}
 	var notReady []string
 	var entry time.Time
-	for _, p := range v.InNamespace(b.Namespace) {
+	pods := d.view.InNamespace(b.Namespace)
+	for _, p := range pods {
 		switch {
 		case !budget.Ledger.Covers(b, p) || p.Deleting:
 		case budget.HasRecentEntry(b, p, now):
@@ -117,7 +123,7 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 		}
 	}
 	slices.Sort(notReady)
-	missing := b.DesiredHealthy + 1 - countHealthy(now, v, b)
+	missing := b.DesiredHealthy + 1 - budget.Recount(b, pods, now)
 	switch {
 	case len(notReady) > 0 && int(missing) >= len(notReady):
 		return formatNames(notReady) + " Ready"
@@ -139,4 +145,21 @@ func formatNames(names []string) string {
 		return fmt.Sprintf("%s and %d more are", strings.Join(names[:3], ", "), len(names)-3)
 	}
 	return strings.Join(names, ", ") + verb
+}
+
+// Describe describes the block in a line.
+func (b *Block) Describe() string {
+	s := b.Reason
+	if b.Budget != "" {
+		s = "budget " + b.Budget + ": " + s
+	}
+	switch {
+	case b.Field != "":
+		s += "; change " + b.Field
+	case b.Permanent:
+		s += "; a retry cannot succeed"
+	case b.ClearedBy != "":
+		s += "; until " + b.ClearedBy
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package execution
+package evacuation
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ type testCluster struct {
 	notifications []notification
 
 	backoff  *planning.MoveBackoff
-	m        *Machine
+	m        *Planned
 	counted  map[*Move]bool
 	counts   map[Outcome]int
 	failedAt map[planning.BackoffKey]time.Time // when a replacement last returned or stayed unscheduled
@@ -149,7 +149,7 @@ func selectorFor(key, value string) *model.Selector {
 
 // restart creates a new machine, as after a crash.
 func (w *testCluster) restart() {
-	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.backoff})
+	w.m = NewPlanned(w.view, PlanOptions{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.backoff})
 }
 
 // notify applies a change that the view receives later.
@@ -216,7 +216,7 @@ func (w *testCluster) step() {
 func (w *testCluster) tick() {
 	w.step()
 	for range 20 {
-		actions, _ := w.m.Step(w.now, w.view)
+		actions, _ := w.m.Step(w.now)
 		for _, a := range actions {
 			w.execute(a)
 		}

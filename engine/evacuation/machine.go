@@ -1,0 +1,156 @@
+package evacuation
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Machine is what both policies share: it requests evictions and follows the evicted pods and their replacements.
+// NewDrain and NewPlanned create it. It is not safe for concurrent use.
+type Machine struct {
+	policy   policy
+	timeouts Timeouts
+	view     *View
+	moves    []*Move
+	lastID   uint64                                   // the last Action.ID
+	pending  map[uint64]func(now time.Time, r Result) // handlers of results by Action.ID
+}
+
+// policy decides which pods are evicted and when, and what an eviction needs besides.
+type policy interface {
+	// prepare is called at the start of a Step.
+	prepare(t *step)
+	// begin starts moves. It is called after the moves in progress were advanced.
+	begin(t *step)
+	// check returns why the eviction of a move, which was prepared or refused, must not be requested now, or "". final
+	// reports that it must not be requested at all.
+	check(t *step, x *Move) (reason string, final bool)
+	// debit records an eviction, which is requested now, in the budgets of the pod, once.
+	debit(t *step, x *Move)
+	// withdraw returns a move whose pod was not evicted to Waiting.
+	withdraw(now time.Time, x *Move, reason string)
+	// refuse handles a permanent refusal by the API server.
+	refuse(now time.Time, x *Move, reason string)
+	// observePlaced is called in each Step for a move whose replacement is scheduled.
+	observePlaced(t *step, x *Move)
+	// fail ends a move whose pod has no scheduled replacement in time.
+	fail(t *step, x *Move, o Outcome, reason string)
+}
+
+func newMachine(p policy, t Timeouts, v *View) *Machine {
+	return &Machine{policy: p, timeouts: t, view: v, pending: map[uint64]func(time.Time, Result){}}
+}
+
+// ActionKind is the kind of an Action.
+type ActionKind uint8
+
+// The kinds of actions.
+const (
+	// Evict requests the eviction of Move.Pod. A pod that does not exist or has another UID counts as evicted. SurgePod is
+	// the pod that replaces it because of a surge, or nil; it must be announced to the owner before the eviction.
+	Evict ActionKind = iota
+	// Reserve creates Hold, which is of type Reserve and complete but for Created and ResourceVersion. If a Hold of that
+	// name exists, its specification is replaced, which extends its lifetime.
+	Reserve
+	// Avoid creates or replaces Hold, which is of type Avoid, because a pod of the owner returned to the node.
+	Avoid
+	// Release deletes Hold, which this descheduler created, because of Reason. A Hold that does not exist counts as
+	// deleted.
+	Release
+	// SurgeUp adds a replica to the owner of Move.Pod, SurgeDown removes it again.
+	SurgeUp
+	SurgeDown
+)
+
+// Action is what the caller must do. It reports the Result with HandleResult.
+type Action struct {
+	ID       uint64
+	Kind     ActionKind
+	Move     *Move
+	SurgePod *model.Pod
+	Hold     *model.Hold
+	Reason   string
+}
+
+// Result is the result of an action.
+type Result struct {
+	Done      bool
+	Message   string // why it failed
+	Permanent bool   // a retry fails until something changes
+}
+
+// Moves returns all moves. Those of a drain are in the order of eviction, then in the planned order. Those of the last
+// plan follow the ones that were in progress when it was set.
+func (m *Machine) Moves() []*Move { return m.moves }
+
+// HandleResult handles the result of the action with the ID.
+func (m *Machine) HandleResult(now time.Time, id uint64, r Result) {
+	if handle := m.pending[id]; handle != nil {
+		delete(m.pending, id)
+		handle(now, r)
+	}
+}
+
+// Step returns the actions to take now and the latest time of the next call; zero means after a change only. Call it
+// after changes of the view and after HandleResult.
+func (m *Machine) Step(now time.Time) ([]Action, time.Time) {
+	t := &step{Machine: m, now: now, replacements: map[string]bool{}}
+	for _, x := range m.moves {
+		if x.Replacement != nil {
+			t.replacements[x.Replacement.UID] = true
+		}
+	}
+	m.policy.prepare(t)
+	for _, x := range m.moves {
+		switch x.Stage {
+		case Evicting:
+			t.retryEviction(x)
+		case Terminating, Replaced, Placed:
+			t.follow(x)
+		}
+	}
+	m.policy.begin(t)
+	return t.actions, t.wake
+}
+
+// step is the state of one call of Machine.Step.
+type step struct {
+	*Machine
+	now          time.Time
+	actions      []Action
+	wake         time.Time
+	replacements map[string]bool // UIDs of the replacements of all moves
+}
+
+// emit adds an action and the handler of its result.
+func (t *step) emit(a Action, handle func(now time.Time, r Result)) {
+	t.lastID++
+	a.ID = t.lastID
+	t.pending[a.ID] = handle
+	t.actions = append(t.actions, a)
+}
+
+// wakeAt requests a call of Step at a time.
+func (t *step) wakeAt(at time.Time) {
+	if at.After(t.now) && (t.wake.IsZero() || at.Before(t.wake)) {
+		t.wake = at
+	}
+}
+
+// isDue reports whether a time has been reached, and otherwise requests a call of Step then.
+func (t *step) isDue(at time.Time) bool {
+	t.wakeAt(at)
+	return !at.After(t.now)
+}
+
+// isOver is isDue for the end of a timeout, where zero means no limit.
+func (t *step) isOver(since time.Time, timeout time.Duration) bool {
+	return timeout > 0 && t.isDue(since.Add(timeout))
+}
+
+// wait delays a move that is not evicted yet by d.
+func (t *step) wait(x *Move, reason string, d time.Duration) {
+	x.Reason, x.notBefore = reason, t.now.Add(d)
+	t.wakeAt(x.notBefore)
+}
