@@ -4,10 +4,11 @@ SHELL = bash
 GO ?= go
 # RACE_PACKAGES are the packages with goroutines.
 RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./internal/recording/... ./load/... ./ui/...
+
 # RACE_EXCEPT matches those of them that have only functions without state.
 RACE_EXCEPT = /(downwardapi|openapi|podvalidation|scheme|tables|validation)(/|$$)
 
-.PHONY: image packages help build test vet lint race check release reference picture ui browser screenshots bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page bench-history critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
+.PHONY: image packages help build test vet lint race race-build check release reference picture ui browser screenshots bench soak test-v2 bench-pressure bench-berthtest bench-pods bench-definitions bench-page bench-history critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance software fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +23,11 @@ vet: ## checks gofmt and go vet
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run make fmt"; exit 1; }
 	$(GO) vet ./...
 
-lint: ## golangci-lint on all modules
-	dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; \
-	(cd tools && $(GO) build -o $$dir/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint); \
-	for m in . parity parity/descheduler berthtest/examples packaging deploy/installtest; do (cd $$m && GOGC=400 GOMEMLIMIT=6GiB $$dir/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+LINT_MODULES ?= . parity parity/descheduler berthtest/examples packaging deploy/installtest
+lint: ## golangci-lint on all modules (GOLANGCI_LINT=PROGRAM that is already built)
+	dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; linter=$(GOLANGCI_LINT); \
+	[ -n "$$linter" ] || { linter=$$dir/golangci-lint; (cd tools && $(GO) build -o $$linter github.com/golangci/golangci-lint/v2/cmd/golangci-lint); }; \
+	for m in $(LINT_MODULES); do (cd $$m && GOGC=400 GOMEMLIMIT=6GiB $$linter run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 release: ## builds static binaries with checksums in dist/
 	.ci/release dist
@@ -54,7 +56,11 @@ browser: ## tests of the web page in Chromium, requires npm and chromium
 	.ci/browser
 
 race: ## tests of packages with goroutines under the race detector
-	CGO_ENABLED=1 GO="$(GO)" .ci/test -race -vet=off -ldflags='-s -w' -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -vE '$(RACE_EXCEPT)' | sed 's#^github.com/berthproject/berth#.#')
+	dir=$(RACE_DIR); [ -n "$$dir" ] || { dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; $(MAKE) race-build RACE_DIR=$$dir; }; \
+	BERTH_BUILT=$${BERTH_BUILT:-$$dir/programs} .ci/run-tests $$dir
+
+race-build: # builds the tests of make race in RACE_DIR
+	CGO_ENABLED=1 .ci/build-tests $(RACE_DIR) -race -gcflags=all=-dwarf=false -gcflags='k8s.io/...=-l -dwarf=false' $$($(GO) list $(RACE_PACKAGES) | grep -vE '$(RACE_EXCEPT)' | sed 's#^github.com/berthproject/berth#.#')
 
 check: ## runs CI
 	bash .ci/run

@@ -133,8 +133,11 @@ func escalationImage(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 		Layers: [][]oci.File{server.Layers[0], {program}}, Cmd: []string{"nnp", "nonewprivs"}, Env: testcluster.Environment}}, nil
 }
 
-// apiServers returns the images of the aggregated API server and of its etcd.
+// apiServers returns the images of the aggregated API server and of its etcd, if the batch needs them.
 func apiServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
+	if t.etcd == "" {
+		return nil, nil
+	}
 	etcd, err := testcluster.File("/usr/local/bin/etcd", t.etcd, 0o755)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type options struct {
 	parallel    int
 	update      bool
 	keep        bool
+	build       bool
 }
 
 func main() {
@@ -39,6 +40,7 @@ func main() {
 	flag.StringVar(&o.programs, "programs", "", "directory with programs that are already built, for example DIR/bin of an earlier run; other programs are built")
 	flag.IntVar(&o.parallel, "parallel", 4, "specs that run at the same time")
 	flag.BoolVar(&o.update, "update", false, "store the results although -focus, -skip or -batch is set")
+	flag.BoolVar(&o.build, "build", false, "only build the programs")
 	flag.BoolVar(&o.keep, "keep", false, "keep the cluster until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -60,7 +62,7 @@ func run(ctx context.Context, o options) (err error) {
 		return errors.New("virtual nodes require root: run this command as root")
 	}
 	tools, err := buildTools(ctx, o)
-	if err != nil {
+	if err != nil || o.build {
 		return err
 	}
 	commit, err := commitOf(tools.berth)
