@@ -127,18 +127,18 @@ func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 func (a *Agent) rejectPod(p *pod, r *Rejection) {
 	p.rejected = true
 	a.recordRejection(p, r)
-	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: rejectionPrefix + r.Message})
+	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: RejectionPrefix + r.Message})
 }
 
-// rejectionPrefix begins the status message of a rejected pod.
-const rejectionPrefix = "Pod was rejected: "
+// RejectionPrefix begins the status message of a rejected pod.
+const RejectionPrefix = "Pod was rejected: "
 
 // recordRejection counts a rejection and records its event.
 func (a *Agent) recordRejection(p *pod, r *Rejection) {
 	a.opts.Metrics.countRejection(r.Reason)
-	message := rejectionPrefix + r.Message
+	message := RejectionPrefix + r.Message
 	cause := displacement.CauseFromStatus("", r.Reason, message)
-	a.opts.Events.AnnotatedEventf(p.object, DisplacementAnnotations(p.object, cause, r.Reason, message, nil), corev1.EventTypeWarning, r.Reason, "%s", r.Message)
+	a.opts.Events.AnnotatedEventf(p.object, DisplacementAnnotations(p.object, cause, r.Reason, message, nil, a.env.now()), corev1.EventTypeWarning, r.Reason, "%s", r.Message)
 }
 
 // The kubelet's messages for a preempted pod.
@@ -158,7 +158,7 @@ func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Admiss
 	for _, v := range victims {
 		victim := a.pods[types.UID(v.UID)] // the agent has every pod that is counted on a node
 		grace := terminationGracePeriod(victim.object)
-		annotations := DisplacementAnnotations(victim.object, displacement.Admission, corev1.PodReasonTerminationByKubelet, preemptionConditionMessage, ptr.To(int64(grace/time.Second)))
+		annotations := DisplacementAnnotations(victim.object, displacement.Admission, corev1.PodReasonTerminationByKubelet, preemptionConditionMessage, ptr.To(int64(grace/time.Second)), a.env.now())
 		a.opts.Events.AnnotatedEventf(victim.object, annotations, corev1.EventTypeWarning, "Preempting", preemptionMessage)
 		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptionMessage, Grace: grace, Condition: newDisruptionTarget(preemptionConditionMessage)})
 	}
@@ -202,30 +202,24 @@ func (a *Agent) retryAdmission(p *pod) {
 	a.stepPod(p)
 }
 
-// nodeRead is the result of readNode.
-type nodeRead struct {
-	pod  types.UID
-	node *corev1.Node // nil if the read failed
-}
-
 // readNode reads the pod's node from the API in the background; handleNodeRead gets the result.
 func (a *Agent) readNode(p *pod) {
 	uid, name := p.object.UID, p.node.manifest.Name
-	go func() {
+	a.tasks.start(func() {
 		n, err := a.opts.Client.CoreV1().Nodes().Get(a.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			n = nil
 		}
-		a.nodeReads.put(nodeRead{uid, n})
-	}()
+		a.inbox.post(func() { a.handleNodeRead(uid, n) })
+	})
 }
 
-// handleNodeRead applies the current node object and retries admission of the pod.
-func (a *Agent) handleNodeRead(r nodeRead) {
-	if r.node != nil {
-		a.handleNode(r.node)
+// handleNodeRead applies the current node object, nil if the read failed, and retries admission of the pod.
+func (a *Agent) handleNodeRead(uid types.UID, n *corev1.Node) {
+	if n != nil {
+		a.handleNode(n)
 	}
-	if p := a.pods[r.pod]; p != nil && p.blocked {
+	if p := a.pods[uid]; p != nil && p.blocked {
 		a.retryAdmission(p)
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,34 +18,30 @@ import (
 // Agent runs the pods of one or more nodes. Create it with New and start it with Run.
 type Agent struct {
 	opts    Options
+	env     *Environment
 	nodes   map[string]*node
 	runtime runtime.Runtime
-	ctx     context.Context // the context of Run
-
-	podEvents    chan podEvent      // pod changes, in watch order
-	nodeEvents   chan *corev1.Node  // node objects from the watch
-	nodeReads    *mailbox[nodeRead] // results of readNode
-	claims       *claimPoller
-	claimsReady  chan types.UID // pods whose claims are bound
-	reports      *mailbox[runtime.Report]
-	evictions    *mailbox[Eviction]
-	shutdowns    *mailbox[*nodeShutdown]
-	writeResults chan writeResult
-	writes       chan statusWrite
-	// statusSlots limits concurrent registrations and status writes, leaseSlots concurrent Lease
-	// renewals, so that thousands of nodes do not overload the API server. A Lease does not wait for
-	// the registration of other nodes.
-	statusSlots, leaseSlots chan struct{}
+	ctx     context.Context // the context of Run or Start
+	started atomic.Bool     // Start has set ctx
+	tasks   *tasks
+	inbox   inbox
+	awake   chan struct{} // capacity 1: runLoop has something to process
+	claims  *claimPoller
+	// nodeWrites limits concurrent registrations and status writes of nodes, leaseWrites concurrent Lease renewals, so
+	// that thousands of nodes do not overload the API server. A Lease does not wait for the registration of other nodes.
+	nodeWrites, leaseWrites *limiter
 
 	converter *conversion.Converter
 	state     *cluster.State // the nodes, and the pods that hold resources on them
 	pods      map[types.UID]*pod
 	boundPods atomic.Value // cache.Store of all pods bound to the nodes; set after the first sync
 	// preemptors are the critical pods that wait for their victims to terminate.
-	preemptors  map[types.UID]*pod
-	static      *staticPods
-	statusQueue []*pod // pods whose status may need a write
-	timers      timers
+	preemptors   map[types.UID]*pod
+	static       *staticPods
+	restored     bool   // the pods that existed at the start are known
+	statusQueue  []*pod // pods whose status may need a write
+	statusWrites int    // in flight
+	timers       timers
 }
 
 // New validates the options and returns an agent that is not running yet.
@@ -56,16 +50,14 @@ func New(opts Options) (*Agent, error) {
 		return nil, errors.New("agent: options.nodes: at least one node is required")
 	}
 	opts.setDefaults()
-	a := &Agent{
-		opts: opts, nodes: map[string]*node{},
-		podEvents:  make(chan podEvent, 256),
-		nodeEvents: make(chan *corev1.Node, 16), nodeReads: newMailbox[nodeRead](),
-		reports: newMailbox[runtime.Report](), evictions: newMailbox[Eviction](), shutdowns: newMailbox[*nodeShutdown](),
-		claims: newClaimPoller(opts.Client), claimsReady: make(chan types.UID, 256),
-		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), statusSlots: make(chan struct{}, 20), leaseSlots: make(chan struct{}, 10),
-		static:    newStaticPods(opts.StaticPods),
-		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{},
+	a := &Agent{opts: opts, env: opts.Environment, nodes: map[string]*node{}, awake: make(chan struct{}, 1), static: newStaticPods(opts.StaticPods),
+		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{}}
+	if a.inbox.wake = a.env.Wake; a.inbox.wake == nil {
+		a.inbox.wake = a.wakeLoop
 	}
+	a.tasks = &tasks{env: a.env}
+	a.nodeWrites, a.leaseWrites = newLimiter(a.tasks, concurrentNodeWrites), newLimiter(a.tasks, concurrentLeaseWrites)
+	a.claims = newClaimPoller(a)
 	for i, manifest := range opts.Nodes {
 		hasRuntime := hasContainerRuntime(manifest)
 		manifest, err := completeManifest(manifest, i)
@@ -75,116 +67,65 @@ func New(opts Options) (*Agent, error) {
 		if a.nodes[manifest.Name] != nil {
 			return nil, fmt.Errorf("node %q: duplicate name", manifest.Name)
 		}
-		n := newNode(manifest, hasRuntime, i, &opts)
+		n := a.newNode(manifest, hasRuntime, i)
 		if opts.Pressure != nil {
 			n.pressure = opts.Pressure(manifest.Name)
 		}
 		a.nodes[manifest.Name] = n
 		a.state.UpsertNode(a.converter.Node(manifest))
 	}
-	a.runtime = opts.Runtime(a.reports.put)
+	a.runtime = opts.Runtime(func(r runtime.Report) { a.inbox.post(func() { a.handleReport(r) }) })
 	return a, nil
 }
 
+const (
+	concurrentNodeWrites  = 20
+	concurrentLeaseWrites = 10
+)
+
 // Run serves the nodes until ctx is done. Containers keep running after it returns.
 func (a *Agent) Run(ctx context.Context) error {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	a.ctx = ctx
-	for _, n := range a.nodes {
-		if n.localPodCIDR != "" && a.opts.PodCIDRTimeout > 0 {
-			wg.Go(func() { a.waitForPodCIDR(ctx, n, n.localPodCIDR) })
-		}
-		wg.Go(func() {
-			a.recordNodeStart(n)
-			a.registerWithAPIServer(ctx, n)
-			a.runHeartbeats(ctx, n)
-		})
-	}
-	for range a.opts.StatusWriters {
-		wg.Go(func() { a.runStatusWriter(ctx) })
-	}
-	wg.Go(func() { a.claims.run(ctx, a.claimsReady) })
-	pods, nodes, err := a.startInformers(ctx, &wg)
+	defer a.tasks.stop()
+	a.Start(ctx)
+	pods, nodes, err := a.startInformers(ctx)
 	if err != nil {
 		return err
 	}
-	a.loadAllocations()
-	synced := make(chan struct{})
-	wg.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
-			close(synced)
-		}
-	})
-	if a.static.source == nil { // static pods run without the API server
-		select {
-		case <-synced:
-		case <-ctx.Done():
+	sync := func() bool { return cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) }
+	restore := func() {
+		a.boundPods.Store(pods.GetStore())
+		a.Restore(objects[*corev1.Pod](pods.GetStore()), objects[*corev1.Node](nodes.GetStore()))
+	}
+	if a.static.source == nil {
+		if !sync() {
 			return nil
 		}
+		restore()
+	} else { // static pods run without the API server
+		if !a.awaitStaticPods(ctx) {
+			return nil
+		}
+		a.tasks.start(func() { a.forwardStaticPods(ctx) })
+		a.tasks.start(func() {
+			if sync() {
+				a.inbox.post(restore)
+			}
+		})
 	}
-	a.syncLoop(ctx, synced, func() {
-		a.boundPods.Store(pods.GetStore())
-		a.restorePods(pods.GetStore().List(), nodes.GetStore().List())
-	})
+	a.runLoop(ctx)
 	return nil
 }
 
-// syncLoop is the only goroutine that accesses pods. It first waits for the static pods, for a limited time. It calls
-// restore when the caches have synced, and processes changes from the API server only after that.
-func (a *Agent) syncLoop(ctx context.Context, synced <-chan struct{}, restore func()) {
-	if !a.awaitStaticPods(ctx) {
-		return
-	}
-	var podEvents <-chan podEvent
-	var nodeEvents <-chan *corev1.Node
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	var next *statusWrite
-	for {
-		if at, ok := a.timers.next(); ok {
-			timer.Reset(time.Until(at))
-		}
-		var writers chan<- statusWrite // nil while there is nothing to write
-		var w statusWrite
-		if next == nil {
-			next = a.nextWrite()
-		}
-		if next != nil {
-			writers, w = a.writes, *next
-		}
-		select {
-		case writers <- w:
-			next = nil
-		case <-ctx.Done():
-			return
-		case <-synced:
-			restore()
-			synced, podEvents, nodeEvents = nil, a.podEvents, a.nodeEvents
-		case list := <-a.static.source:
-			a.setStaticPods(list)
-		case <-a.static.results.ready:
-			a.static.results.each(a.handleMirrorWrite)
-		case e := <-podEvents:
-			a.handlePodEvent(e)
-		case n := <-nodeEvents:
-			a.handleNode(n)
-		case <-a.nodeReads.ready:
-			a.nodeReads.each(a.handleNodeRead)
-		case uid := <-a.claimsReady:
-			a.handleClaimsBound(uid)
-		case <-a.reports.ready:
-			a.reports.each(a.handleReport)
-		case <-a.evictions.ready:
-			a.evictions.each(a.evict)
-		case <-a.shutdowns.ready:
-			a.shutdowns.each(a.startShutdown)
-		case w := <-a.writeResults:
-			a.handleWriteResult(w)
-		case <-timer.C:
-			for _, key := range a.timers.due(time.Now()) {
-				a.handleTimer(key)
-			}
+// Start starts the heartbeats of the nodes, which end when ctx is done.
+func (a *Agent) Start(ctx context.Context) {
+	a.ctx = ctx
+	a.started.Store(true)
+	a.loadAllocations()
+	for _, n := range a.nodes {
+		a.recordNodeStart(n)
+		n.status.Trigger()
+		if n.localPodCIDR != "" && a.opts.PodCIDRTimeout > 0 {
+			n.cidrChoice.Schedule(a.opts.PodCIDRTimeout)
 		}
 	}
 }

@@ -46,7 +46,7 @@ const allocationTimerPrefix types.UID = "allocations/"
 // saveAllocations stores the allocations of a node if they have changed. It must be called before the
 // runtime starts the admitted containers. A failed attempt is retried; only the first is logged.
 func (a *Agent) saveAllocations(n *node) {
-	now := time.Now()
+	now := a.env.now()
 	if a.opts.Allocations == nil || !n.allocationsChanged || now.Before(n.allocationsRetryAt) {
 		return
 	}

@@ -2,13 +2,14 @@ package agent
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 )
 
 // claimPollInterval is how often the agent polls unbound claims. The scheduler binds claims
@@ -17,25 +18,24 @@ const claimPollInterval = 500 * time.Millisecond
 
 // claimPoller polls the claims of the pods that wait for them.
 type claimPoller struct {
-	client kubernetes.Interface
+	agent *Agent
+	poll  *RepeatedTask
 
-	mu    sync.Mutex
-	pods  map[types.UID]*corev1.Pod
-	added chan struct{} // capacity 1: signals a new pod
+	mu   sync.Mutex
+	pods map[types.UID]*corev1.Pod
 }
 
-func newClaimPoller(client kubernetes.Interface) *claimPoller {
-	return &claimPoller{client: client, pods: map[types.UID]*corev1.Pod{}, added: make(chan struct{}, 1)}
+func newClaimPoller(a *Agent) *claimPoller {
+	c := &claimPoller{agent: a, pods: map[types.UID]*corev1.Pod{}}
+	c.poll = NewRepeatedTask(a.tasks.start, a.env.Clock.AfterFunc, c.run)
+	return c
 }
 
 func (c *claimPoller) add(p *corev1.Pod) {
 	c.mu.Lock()
 	c.pods[p.UID] = p
 	c.mu.Unlock()
-	select {
-	case c.added <- struct{}{}:
-	default:
-	}
+	c.poll.Trigger()
 }
 
 func (c *claimPoller) remove(uid types.UID) {
@@ -44,42 +44,28 @@ func (c *claimPoller) remove(uid types.UID) {
 	c.mu.Unlock()
 }
 
+// pendingPods returns the pods by name.
 func (c *claimPoller) pendingPods() []*corev1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*corev1.Pod, 0, len(c.pods))
-	for _, p := range c.pods {
-		out = append(out, p)
-	}
-	return out
+	return slices.SortedFunc(maps.Values(c.pods), compareByName)
 }
 
-// run sends the UID of each pod whose claims are all bound to ready, until ctx is done.
-func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
-	for {
-		pods := c.pendingPods()
-		for _, p := range pods {
-			if !c.allBound(ctx, p) {
-				continue
-			}
-			c.remove(p.UID)
-			select {
-			case ready <- p.UID:
-			case <-ctx.Done():
-				return
-			}
+// run unblocks the pods whose claims are all bound.
+func (c *claimPoller) run() time.Duration {
+	next := Never
+	for _, p := range c.pendingPods() {
+		if c.agent.ctx.Err() != nil {
+			return Never
 		}
-		var poll <-chan time.Time
-		if len(pods) > 0 {
-			poll = time.After(claimPollInterval)
+		if !c.allBound(c.agent.ctx, p) {
+			next = claimPollInterval
+			continue
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.added:
-		case <-poll:
-		}
+		c.remove(p.UID)
+		c.agent.inbox.post(func() { c.agent.handleClaimsBound(p.UID) })
 	}
+	return next
 }
 
 // allBound reports whether all claims of the pod are bound and not being deleted.
@@ -89,7 +75,7 @@ func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
 		if name == "" {
 			continue
 		}
-		claim, err := c.client.CoreV1().PersistentVolumeClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
+		claim, err := c.agent.opts.Client.CoreV1().PersistentVolumeClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil || claim.Status.Phase != corev1.ClaimBound || claim.DeletionTimestamp != nil || owned && !metav1.IsControlledBy(claim, p) {
 			return false
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// DisplacementAnnotations returns the annotations of the event about a pod that the node displaces:
+// DisplacementAnnotations returns the annotations of the event about a pod that the node displaces at a time:
 // its displacement record. Recorders of such events need the sink of NewEventSink.
-func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, message string, grace *int64) map[string]string {
-	rec := executor.RecordOf(p, cause, time.Now(), executor.NodeAgent)
+func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, message string, grace *int64, at time.Time) map[string]string {
+	rec := executor.RecordOf(p, cause, at, executor.NodeAgent)
 	rec.Reason, rec.Message, rec.GraceSeconds = reason, message, grace
 	text, err := rec.JSON()
 	if err != nil {

@@ -3,12 +3,16 @@
 // through a container runtime, and reports pod status.
 //
 // One agent serves one node. With the simulated runtime it serves any number of nodes in one
-// process, which share one watch, one sync loop and one pool of status writers.
+// process, which share one watch, one loop and the limits of concurrent requests.
 //
 //	watch of pods, nodes ─┐                ┌─▶ rejected: Failed, OutOfcpu ...
 //	runtime reports ──────├─▶ one loop: admit ─▶ podlifecycle.Step ─▶ runtime: start, stop, kill, probe
-//	timers ───────────────┤                                       └─▶ writers: status, deletion
+//	timers ───────────────┤                                       └─▶ requests: status, deletion
 //	Evict, Shutdown ──────┘
+//
+// The code is synchronous: it takes time, concurrency and randomness from its Environment. Run uses goroutines, the
+// simulator (sim/agent) coroutines under virtual time. Requests are sent concurrently with the loop and post
+// their results to it.
 //
 // The agent admits a pod once. The checks run in the kubelet's order: node pressure
 // (PressureManager.Admit), sysctls, platform, placement, node shutdown. Placement uses

@@ -64,7 +64,7 @@ func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 		deadline, done = r.ResumeEviction(p.object, since)
 		p.onTerminated = append(p.onTerminated, done)
 	}
-	fail.Grace = max(time.Until(deadline), 0)
+	fail.Grace = max(deadline.Sub(a.env.now()), 0)
 	p.condition, p.announceCondition = c.DeepCopy(), true
 	a.unblock(p)
 	return []podlifecycle.Event{fail}

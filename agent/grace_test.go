@@ -15,7 +15,7 @@ import (
 func TestVeryLongGracePeriod(t *testing.T) {
 	seconds := int64(math.MaxInt64)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &seconds}}
-	if got := remainingGrace(p, true); got < 50*365*24*time.Hour {
+	if got := remainingGrace(p, true, time.Now()); got < 50*365*24*time.Hour {
 		t.Errorf("grace period after deletion: %v, want at least 50 years", got)
 	}
 	if got := conversion.PodLifecycleSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &seconds}).Grace; got < 50*365*24*time.Hour {

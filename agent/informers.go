@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,41 +13,41 @@ import (
 // startInformers watches the nodes and the pods bound to them. An agent of a single node
 // selects only its own objects, as a node credential requires; an agent of several nodes
 // watches all.
-func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, nodes cache.SharedIndexInformer, err error) {
+func (a *Agent) startInformers(ctx context.Context) (pods, nodes cache.SharedIndexInformer, err error) {
 	podSelector, nodeSelector := fields.OneTermNotEqualSelector("spec.nodeName", ""), fields.Everything()
 	if len(a.nodes) == 1 {
 		for name := range a.nodes {
 			podSelector, nodeSelector = fields.OneTermEqualSelector("spec.nodeName", name), fields.OneTermEqualSelector("metadata.name", name)
 		}
 	}
-	pods, err = a.startInformer(ctx, wg, podSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	pods, err = a.startInformer(ctx, podSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Pods().Informer()
 	},
 		cache.ResourceEventHandlerFuncs{
-			AddFunc: func(obj any) { a.sendPodEvent(ctx, obj, false) },
+			AddFunc: func(obj any) { a.observePod(obj, false) },
 			UpdateFunc: func(oldObj, newObj any) {
 				if isReplacement(oldObj, newObj) { // the watch missed a deletion and a new pod of the same name
-					a.sendPodEvent(ctx, oldObj, true)
+					a.observePod(oldObj, true)
 				}
-				a.sendPodEvent(ctx, newObj, false)
+				a.observePod(newObj, false)
 			},
-			DeleteFunc: func(obj any) { a.sendPodEvent(ctx, obj, true) },
+			DeleteFunc: func(obj any) { a.observePod(obj, true) },
 		})
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err = a.startInformer(ctx, wg, nodeSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	nodes, err = a.startInformer(ctx, nodeSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Nodes().Informer()
 	},
 		cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { a.sendNodeEvent(ctx, obj) },
-			UpdateFunc: func(_, obj any) { a.sendNodeEvent(ctx, obj) },
+			AddFunc:    func(obj any) { a.observeNode(obj) },
+			UpdateFunc: func(_, obj any) { a.observeNode(obj) },
 		})
 	return pods, nodes, err
 }
 
 // startInformer starts an informer restricted by a field selector.
-func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.Selector, newInformer func(informers.SharedInformerFactory) cache.SharedIndexInformer,
+func (a *Agent) startInformer(ctx context.Context, s fields.Selector, newInformer func(informers.SharedInformerFactory) cache.SharedIndexInformer,
 	handler cache.ResourceEventHandler) (cache.SharedIndexInformer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(a.opts.Client, 0,
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = s.String() }),
@@ -58,7 +57,7 @@ func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.
 		return nil, err
 	}
 	factory.Start(ctx.Done())
-	wg.Go(func() { <-ctx.Done(); factory.Shutdown() })
+	a.tasks.start(func() { <-ctx.Done(); factory.Shutdown() })
 	return informer, nil
 }
 
@@ -78,12 +77,6 @@ func trimObject(obj any) (any, error) {
 	return obj, nil
 }
 
-// podEvent is a change of a pod from the watch.
-type podEvent struct {
-	pod     *corev1.Pod
-	deleted bool
-}
-
 // isReplacement reports whether two versions of a pod have different UIDs.
 func isReplacement(oldObject, newObject any) bool {
 	oldPod, ok := oldObject.(*corev1.Pod)
@@ -91,27 +84,17 @@ func isReplacement(oldObject, newObject any) bool {
 	return ok && isPod && oldPod.UID != newPod.UID
 }
 
-func (a *Agent) sendPodEvent(ctx context.Context, obj any, deleted bool) {
+func (a *Agent) observePod(obj any, deleted bool) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
-	p, ok := obj.(*corev1.Pod)
-	if !ok || a.nodes[p.Spec.NodeName] == nil {
-		return
-	}
-	select {
-	case a.podEvents <- podEvent{p, deleted}:
-	case <-ctx.Done():
+	if p, ok := obj.(*corev1.Pod); ok {
+		a.ObservePod(p, deleted)
 	}
 }
 
-func (a *Agent) sendNodeEvent(ctx context.Context, obj any) {
-	n, ok := obj.(*corev1.Node)
-	if !ok || a.nodes[n.Name] == nil {
-		return
-	}
-	select {
-	case a.nodeEvents <- n:
-	case <-ctx.Done():
+func (a *Agent) observeNode(obj any) {
+	if n, ok := obj.(*corev1.Node); ok {
+		a.ObserveNode(n)
 	}
 }

@@ -2,55 +2,47 @@ package agent
 
 import (
 	"context"
-	"math/rand"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 )
 
-// runLeaseRenewal renews the node's Lease until ctx is done.
-func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
-	interval := a.opts.LeaseRenewal
-	lastRenewal := time.Now() // time of the last successful renewal
-	renew := func(ctx context.Context) {
-		if err := a.renewLease(ctx, n); err != nil {
-			if ctx.Err() == nil {
-				a.opts.Log.Error(err, "Failed to renew the node lease", "node", n.manifest.Name)
-			}
-			return
-		}
-		// After a long gap the node lifecycle controller may have marked the node unreachable.
-		if elapsed := time.Since(lastRenewal); elapsed > maxMissedRenewals*interval {
-			if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-				a.opts.Log.Error(err, "Failed to update the node status", "node", n.manifest.Name, "after", elapsed)
-				return
-			}
-		}
-		lastRenewal = time.Now()
+// runLeaseRenewal renews the node's Lease and returns the time until the next renewal.
+func (a *Agent) runLeaseRenewal(n *node) time.Duration {
+	ctx, interval := a.ctx, a.opts.LeaseRenewal
+	delay := a.env.jitter(interval, heartbeatJitter)
+	if n.lastRenewal.IsZero() {
+		n.lastRenewal = a.env.now()
+		delay = time.Duration(a.env.Random(int64(interval))) // spread the renewals of nodes that started together
 	}
-	renew(ctx)
-	// Spread the renewals of nodes that started together.
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(time.Duration(rand.Int63n(int64(interval)))):
+	if ctx.Err() != nil {
+		return Never
 	}
-	wait.JitterUntilWithContext(ctx, renew, interval, 0.04, true)
+	err := a.renewLease(ctx, n)
+	n.renewalFailed = err != nil
+	if err != nil {
+		if ctx.Err() == nil {
+			a.opts.Log.Error(err, "Failed to renew the node lease", "node", n.manifest.Name)
+		}
+		return delay
+	}
+	// After a long gap the node lifecycle controller may have marked the node unreachable.
+	if a.env.Clock.Since(n.lastRenewal) > maxMissedRenewals*interval {
+		n.status.Trigger()
+	}
+	n.lastRenewal = a.env.now()
+	return delay
 }
+
+// heartbeatJitter is the random part of the intervals between heartbeats.
+const heartbeatJitter = 0.04
 
 // renewLease creates or updates the node's Lease. It caches the last written object, so that a
 // renewal is one request.
 func (a *Agent) renewLease(ctx context.Context, n *node) error {
-	select {
-	case a.leaseSlots <- struct{}{}:
-		defer func() { <-a.leaseSlots }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
 		created, err := leases.Create(ctx, &coordinationv1.Lease{
@@ -58,7 +50,7 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 			Spec: coordinationv1.LeaseSpec{
 				HolderIdentity:       &n.manifest.Name,
 				LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
-				RenewTime:            ptr.To(metav1.NowMicro()),
+				RenewTime:            ptr.To(metav1.NewMicroTime(a.env.now())),
 			},
 		}, metav1.CreateOptions{})
 		if err == nil {
@@ -72,7 +64,7 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 		n.lease = existing
 	}
 	next := n.lease.DeepCopy()
-	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NowMicro())
+	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NewMicroTime(a.env.now()))
 	renewed, err := leases.Update(ctx, next, metav1.UpdateOptions{})
 	n.lease = renewed
 	if err != nil {

@@ -72,7 +72,7 @@ func (a *Agent) writeMirror(key, action string, write func(context.Context) (mir
 	if f := a.static.failures[key]; f != nil {
 		delay, lastError = min(mirrorRetryDelay<<min(f.count, 10), maxMirrorRetryDelay), f.last
 	}
-	go func() {
+	a.tasks.start(func() {
 		result, err := write(ctx)
 		if err != nil {
 			result = mirrorWrite{err: err}
@@ -81,14 +81,11 @@ func (a *Agent) writeMirror(key, action string, write func(context.Context) (mir
 			if err.Error() != lastError {
 				a.opts.Log.Error(err, "Failed to "+action+" mirror pod; retrying", "pod", key)
 			}
-			select {
-			case <-time.After(delay):
-			case <-ctx.Done():
-			}
+			a.env.Sleep(ctx, delay)
 		}
 		result.key = key
-		a.static.results.put(result)
-	}()
+		a.inbox.post(func() { a.handleMirrorWrite(result) })
+	})
 }
 
 // handleMirrorWrite applies the result of a write before the watch delivers it, and reconciles the pod again.

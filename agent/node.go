@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
 )
 
 // node is a node that the agent serves.
@@ -47,98 +45,111 @@ type node struct {
 	allocationsFailed   bool // the last attempt to store them failed
 	allocationsRetryAt  time.Time
 	deferredResizes     map[*pod]bool
-	statusChanged       chan struct{} // capacity 1: signals that the status must be written soon
-	unschedulable       bool          // as last recorded in an event; used only by the loop
-	shuttingDown        atomic.Bool   // shutdown has begun, and may be complete
-	shutdown            *nodeShutdown // shutdown in progress; used only by the loop
+	// The periodic requests: registration and status writes, Lease renewals, and the choice of a podCIDR.
+	status, leases, cidrChoice *RepeatedTask
+	heartbeats                 bool          // the node was registered; used only by status
+	registrationDelay          time.Duration // used only by status
+	statusFailed               bool          // the last write; used only by status
+	lastRenewal                time.Time     // of the Lease; used only by leases
+	renewalFailed              bool          // the last renewal; used only by leases
+	unschedulable              bool          // as last recorded in an event; used only by the loop
+	shuttingDown               atomic.Bool   // shutdown has begun, and may be complete
+	shutdown                   *nodeShutdown // shutdown in progress; used only by the loop
 }
 
 // newNode returns the node with the given index and a complete manifest.
-func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *node {
-	n := &node{started: time.Now(), manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1), deferredResizes: map[*pod]bool{}}
+func (a *Agent) newNode(manifest *corev1.Node, hasRuntime bool, index int) *node {
+	n := &node{started: a.env.now(), manifest: manifest, hasRuntime: hasRuntime, addresses: a.opts.Addresses, deferredResizes: map[*pod]bool{}}
+	name := manifest.Name
+	heartbeat := func(kind HeartbeatKind, failed *bool) func(time.Duration, func()) clock.Timer {
+		return func(d time.Duration, f func()) clock.Timer {
+			if *failed {
+				return a.env.Clock.AfterFunc(d, f)
+			}
+			return a.env.Heartbeat(name, kind, d, f)
+		}
+	}
+	n.status = NewRepeatedTask(a.nodeWrites.start, heartbeat(StatusHeartbeat, &n.statusFailed), func() time.Duration { return a.runStatusWrite(n) })
+	n.leases = NewRepeatedTask(a.leaseWrites.start, heartbeat(LeaseHeartbeat, &n.renewalFailed), func() time.Duration { return a.runLeaseRenewal(n) })
 	if !hasRuntime && manifest.Spec.PodCIDR == "" {
-		n.localPodCIDR = localPodCIDR(opts.Nodes[0].Name, index)
-		if opts.PodCIDRTimeout == 0 {
+		n.localPodCIDR = localPodCIDR(a.opts.Nodes[0].Name, index)
+		if a.opts.PodCIDRTimeout == 0 {
 			manifest.Spec.PodCIDR, manifest.Spec.PodCIDRs = n.localPodCIDR, []string{n.localPodCIDR}
 		}
 	}
+	n.cidrChoice = NewRepeatedTask(a.tasks.start, a.env.Clock.AfterFunc, func() time.Duration { return a.choosePodCIDR(n, n.localPodCIDR) })
 	n.observedPodCIDR.Store(manifest.Spec.PodCIDR)
 	switch {
 	case n.addresses != nil:
 	case hasRuntime:
 		n.addresses = func() []corev1.NodeAddress { return manifest.Status.Addresses }
 	default:
-		n.addresses = func() []corev1.NodeAddress { return simulatedAddresses(manifest.Name, n.podCIDR()) }
+		n.addresses = func() []corev1.NodeAddress { return simulatedAddresses(name, n.podCIDR()) }
 	}
 	n.reportedAddresses = n.addresses()
 	return n
 }
 
-// registerWithAPIServer registers the node. It retries with backoff until it succeeds or ctx is
-// done.
-func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
-	// wait.Backoff with a Cap gives up once it is reached.
-	for delay := 100 * time.Millisecond; ; delay = min(2*delay, maxRegistrationDelay) {
-		err := a.syncNodeStatus(ctx, n)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
+// runStatusWrite registers the node, or writes its status, and returns the time until the next write.
+func (a *Agent) runStatusWrite(n *node) time.Duration {
+	ctx := a.ctx
+	if ctx.Err() != nil {
+		return Never
+	}
+	err := a.syncNodeStatus(ctx, n)
+	n.statusFailed = err != nil
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Never
+	case err != nil && !n.heartbeats:
 		a.opts.Log.Error(err, "Failed to register the node; retrying", "node", n.manifest.Name)
-		select {
-		case <-time.After(wait.Jitter(delay, 0.2)):
-		case <-ctx.Done():
-			return
-		}
+		n.registrationDelay = min(max(2*n.registrationDelay, minRegistrationDelay), maxRegistrationDelay)
+		return a.env.jitter(n.registrationDelay, 0.2)
+	case err != nil:
+		a.opts.Log.Error(err, "Failed to update the node status; retrying", "node", n.manifest.Name)
+		return min(a.env.jitter(a.opts.StatusInterval, heartbeatJitter), statusRetryDelay)
+	case !n.heartbeats:
+		n.heartbeats = true
+		n.leases.Trigger()
+		return a.firstStatusDelay(n)
 	}
+	return a.env.jitter(a.opts.StatusInterval, heartbeatJitter)
 }
 
-// maxRegistrationDelay bounds the delay between attempts to register a node.
-const maxRegistrationDelay = 7 * time.Second
-
-// runHeartbeats renews the Lease and reports the node status until ctx is done.
-func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { a.runLeaseRenewal(ctx, n) })
-	next := time.NewTimer(a.firstStatusDelay(n))
-	defer next.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-n.statusChanged:
-		case <-next.C:
-		}
-		delay := wait.Jitter(a.opts.StatusInterval, 0.04)
-		if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Failed to update the node status; retrying", "node", n.manifest.Name)
-			delay = min(delay, statusRetryDelay)
-		}
-		next.Reset(delay)
-	}
-}
-
-// statusRetryDelay is the delay before a failed node status write is retried.
-const statusRetryDelay = 10 * time.Second
+const (
+	// The delay between attempts to register a node doubles up to a maximum.
+	minRegistrationDelay = 100 * time.Millisecond
+	maxRegistrationDelay = 7 * time.Second
+	// statusRetryDelay is the delay before a failed node status write is retried.
+	statusRetryDelay = 10 * time.Second
+	// conflictRetries is how often a status write is retried because another client has changed the node. The delay
+	// grows by a factor of 5.
+	conflictRetries    = 3
+	conflictRetryDelay = 10 * time.Millisecond
+)
 
 // syncNodeStatus creates the node, or updates labels, capacity and conditions of the existing
 // one. It keeps the fields that other clients set.
 func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
-	select {
-	case a.statusSlots <- struct{}{}:
-		defer func() { <-a.statusSlots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	delay := conflictRetryDelay
+	for range conflictRetries {
+		if err := a.updateNodeStatus(ctx, n); !apierrors.IsConflict(err) {
+			return err
+		}
+		// Other clients may taint or label the node at the same time.
+		if !a.env.Sleep(ctx, a.env.jitter(delay, 0.1)) {
+			return ctx.Err()
+		}
+		delay *= 5
 	}
-	// Other clients may taint or label the node at the same time.
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.updateNodeStatus(ctx, n) })
+	return a.updateNodeStatus(ctx, n)
 }
 
 func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	desired := n.manifest.DeepCopy()
 	desired.Status.Addresses = n.addresses()
-	desired.Status.Conditions = a.nodeConditions(n, nil, metav1.Now())
+	desired.Status.Conditions = a.nodeConditions(n, nil, metav1.NewTime(a.env.now()))
 	if a.opts.Images != nil {
 		desired.Status.Images = a.opts.Images(desired.Name)
 	}
@@ -169,7 +180,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if desired.Status.Features != nil {
 		existing.Status.Features = desired.Status.Features
 	}
-	existing.Status.Conditions = a.nodeConditions(n, existing.Status.Conditions, metav1.Now())
+	existing.Status.Conditions = a.nodeConditions(n, existing.Status.Conditions, metav1.NewTime(a.env.now()))
 	if _, err = nodes.UpdateStatus(ctx, existing, metav1.UpdateOptions{}); err == nil {
 		a.recordStatusChanges(n, oldStatus, &existing.Status)
 	}
@@ -236,8 +247,8 @@ func (a *Agent) syncAddresses(n *node) {
 		return
 	}
 	n.reportedAddresses = addresses
-	for _, p := range a.pods {
-		if phase := p.object.Status.Phase; p.node == n && phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+	for _, p := range a.podsOf(n) {
+		if phase := p.object.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
 			a.queueStatus(p)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,6 +42,23 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 			out[name] = remaining
 		}
 	}
+	return out
+}
+
+// AdoptedManifest returns what an agent maintains on a node that another client has created: the capacity, and the labels
+// and annotations that the agent needs. The creator owns the others.
+func AdoptedManifest(n *corev1.Node) *corev1.Node {
+	out := &corev1.Node{}
+	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}
+	for _, label := range []string{corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable} {
+		if value, ok := n.Labels[label]; ok {
+			out.Labels[label] = value
+		}
+	}
+	maps.Copy(out.Annotations, n.Annotations)
+	maps.DeleteFunc(out.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, "sim.berth.dev/") })
+	out.Spec.PodCIDR, out.Spec.PodCIDRs = n.Spec.PodCIDR, n.Spec.PodCIDRs
+	out.Status.Capacity, out.Status.Allocatable = n.Status.Capacity.DeepCopy(), n.Status.Allocatable.DeepCopy()
 	return out
 }
 
@@ -93,10 +111,10 @@ func fillSimulated(n *corev1.Node) {
 	}
 }
 
-func kernelVersion() string {
+var kernelVersion = sync.OnceValue(func() string {
 	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return "unknown"
 	}
 	return strings.TrimSpace(string(b))
-}
+})

@@ -13,15 +13,17 @@ import (
 
 // Heartbeat defaults of the kubelet.
 const (
-	leaseRenewal          = 10 * time.Second
+	LeaseRenewal          = 10 * time.Second
 	leaseDurationRenewals = 4 // Lease duration, in renewal intervals
 	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written immediately
-	statusInterval        = 5 * time.Minute
+	StatusInterval        = 5 * time.Minute
 )
 
 // Options configures an agent.
 type Options struct {
 	Client kubernetes.Interface
+	// Environment replaces the wall clock and goroutines of the process; may be nil.
+	Environment *Environment
 	// Nodes are the node manifests to register: labels, taints, capacity and allocatable; real
 	// nodes also set addresses, endpoint and versions. A manifest without a container runtime
 	// version is a simulated node, whose missing fields are generated. More than one node requires
@@ -80,14 +82,17 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
+	if o.Environment == nil {
+		o.Environment = ProductionEnvironment()
+	}
 	if o.StatusWriters == 0 {
 		o.StatusWriters = 16
 	}
 	if o.LeaseRenewal == 0 {
-		o.LeaseRenewal = leaseRenewal
+		o.LeaseRenewal = LeaseRenewal
 	}
 	if o.StatusInterval == 0 {
-		o.StatusInterval = statusInterval
+		o.StatusInterval = StatusInterval
 	}
 	if o.Events == nil {
 		o.Events = discardRecorder{}

@@ -92,15 +92,27 @@ func compareByName(a, b *corev1.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
+// podsOf returns the pods of a node, by name.
+func (a *Agent) podsOf(n *node) []*pod {
+	var out []*pod
+	for _, p := range a.pods {
+		if p.node == n {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(x, y *pod) int { return compareByName(x.object, y.object) })
+	return out
+}
+
 // handlePodEvent processes a change of a pod from the watch.
-func (a *Agent) handlePodEvent(e podEvent) {
+func (a *Agent) handlePodEvent(p *corev1.Pod, deleted bool) {
 	switch {
-	case a.isMirrorPod(e.pod):
-		a.handleMirrorPod(e.pod, e.deleted)
-	case e.deleted:
-		a.handlePodRemoval(e.pod.UID)
+	case a.isMirrorPod(p):
+		a.handleMirrorPod(p, deleted)
+	case deleted:
+		a.handlePodRemoval(p.UID)
 	default:
-		a.handlePod(e.pod)
+		a.handlePod(p)
 	}
 }
 
@@ -118,7 +130,7 @@ func (a *Agent) handlePod(object *corev1.Pod) {
 		events = a.updatePod(p, object)
 	}
 	if object.DeletionTimestamp != nil {
-		events = append(events, podlifecycle.Delete{Grace: remainingGrace(object, existed)})
+		events = append(events, podlifecycle.Delete{Grace: remainingGrace(object, existed, a.env.now())})
 		a.unblock(p)
 	}
 	a.stepPod(p, events...)
@@ -191,7 +203,7 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 		return
 	}
 	a.saveAllocations(p.node)
-	effects, wake := p.lifecycle.Step(time.Now(), events...)
+	effects, wake := p.lifecycle.Step(a.env.now(), events...)
 	for _, e := range effects {
 		a.execute(p, e)
 	}
@@ -324,13 +336,12 @@ func (a *Agent) handlePodRemoval(uid types.UID) {
 	delete(a.pods, uid)
 }
 
-// nextWrite returns the next pending status write or deletion, nil if there is none. The loop
-// never waits for a writer; writers receive from the loop and send their results back.
+// nextWrite returns the next pending status write or deletion, nil if there is none.
 func (a *Agent) nextWrite() *statusWrite {
 	for len(a.statusQueue) > 0 {
 		p := a.statusQueue[0]
 		a.statusQueue = a.statusQueue[1:]
-		if !p.statusDirty || p.writing || a.pods[p.object.UID] != p || time.Now().Before(p.retryAt) {
+		if !p.statusDirty || p.writing || a.pods[p.object.UID] != p || a.env.now().Before(p.retryAt) {
 			continue
 		}
 		if a.isStatic(p) {
@@ -341,7 +352,7 @@ func (a *Agent) nextWrite() *statusWrite {
 		}
 		p.statusDirty = false
 		object := p.object.DeepCopy()
-		object.Status = generateStatus(p)
+		object.Status = generateStatus(p, a.env.now())
 		if statusEqual(&p.object.Status, &object.Status) {
 			object = nil
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand"
 	"net/netip"
 	"time"
 
@@ -52,15 +51,15 @@ const immediateReports = 100
 // it still has no range.
 func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	if !n.hasRuntime && n.podCIDR() == "" {
-		return a.podCIDRGrace() + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
+		return a.podCIDRGrace() + time.Duration(a.env.Random(int64(len(a.nodes))*int64(10*time.Millisecond)))
 	}
-	return time.Duration(rand.Int63n(int64(a.opts.StatusInterval)))
+	return time.Duration(a.env.Random(int64(a.opts.StatusInterval)))
 }
 
 // podCIDRError returns an error if the node cannot run pods: it has no range, or another one than its network.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
-	case !n.hasRuntime && observed == "" && time.Since(n.started) >= a.podCIDRGrace():
+	case !n.hasRuntime && observed == "" && a.env.Clock.Since(n.started) >= a.podCIDRGrace():
 		return errors.New(NoPodCIDRMessage)
 	case n.hasRuntime && a.opts.PodCIDR != "" && observed != "" && observed != a.opts.PodCIDR:
 		return fmt.Errorf("spec.podCIDR is %s, but the pods' network is %s: restart the agent", observed, a.opts.PodCIDR)
@@ -85,41 +84,33 @@ func (a *Agent) observePodCIDR(n *node, object *corev1.Node) {
 		return
 	}
 	n.observedPodCIDR.Store(object.Spec.PodCIDR)
-	if n.hasRuntime || len(a.nodes) <= immediateReports || time.Since(n.started) >= a.podCIDRGrace() {
+	if n.hasRuntime || len(a.nodes) <= immediateReports || a.env.Clock.Since(n.started) >= a.podCIDRGrace() {
 		a.Report(n.manifest.Name)
 	}
 	if n.hasRuntime {
 		return
 	}
-	for _, p := range a.pods {
-		if p.node == n && len(p.addresses) == 0 && p.reserved {
+	for _, p := range a.podsOf(n) {
+		if len(p.addresses) == 0 && p.reserved {
 			p.addresses = n.podIPs.allocate(n.podCIDR(), p.object)
 			a.queueStatus(p)
 		}
 	}
 }
 
-// waitForPodCIDR sets the range local if the cluster allocates none to the simulated node within the timeout.
-func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
-	timeout := time.NewTimer(a.opts.PodCIDRTimeout)
-	defer timeout.Stop()
-	for n.podCIDR() == "" {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timeout.C:
-		}
-		timeout.Reset(statusRetryDelay)
-		if n.podCIDR() != "" {
-			return
-		}
-		switch err := SetPodCIDR(ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); {
-		case err == nil:
-			a.opts.Log.Info("The cluster allocates no podCIDR; the node chooses a range itself", "node", n.manifest.Name, "podCIDR", local)
-		case ctx.Err() == nil:
-			a.opts.Log.Error(err, "Failed to set a podCIDR; retrying", "node", n.manifest.Name, "podCIDR", local)
-		}
+// choosePodCIDR sets the range local if the cluster has allocated none to the simulated node. It returns the time until it
+// must be called again.
+func (a *Agent) choosePodCIDR(n *node, local string) time.Duration {
+	if a.ctx.Err() != nil || n.podCIDR() != "" {
+		return Never
 	}
+	switch err := SetPodCIDR(a.ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); {
+	case err == nil:
+		a.opts.Log.Info("The cluster allocates no podCIDR; the node chooses a range itself", "node", n.manifest.Name, "podCIDR", local)
+	case a.ctx.Err() == nil:
+		a.opts.Log.Error(err, "Failed to set a podCIDR; retrying", "node", n.manifest.Name, "podCIDR", local)
+	}
+	return statusRetryDelay
 }
 
 // PatchNode is the Patch method of a client for nodes.

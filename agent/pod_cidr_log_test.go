@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,32 +27,31 @@ func TestPodCIDRLog(t *testing.T) {
 		"accepted as agent ends": {nil, true, []string{chosen}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				object := NewNode("n", resource.MustParse("1"), resource.MustParse("1Gi"))
-				api, n, err := fake.NewClientset(object), &node{manifest: object}, tc.err
-				api.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-					if tc.canceled {
-						cancel()
-					}
-					if err == nil {
-						n.observedPodCIDR.Store("10.64.0.0/24")
-					}
-					result := err
-					err = nil
-					return true, object, result
-				})
-				var log strings.Builder
-				a := &Agent{opts: Options{Client: api, PodCIDRTimeout: time.Second, Log: textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log)))}}
-				a.waitForPodCIDR(ctx, n, "10.64.0.0/24")
-				for _, message := range []string{chosen, failed} {
-					want := strings.Contains(strings.Join(tc.want, " "), message)
-					if strings.Contains(log.String(), message) != want {
-						t.Errorf("log %q, want it with %q: %t", log.String(), message, want)
-					}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			object := NewNode("n", resource.MustParse("1"), resource.MustParse("1Gi"))
+			api, n, err := fake.NewClientset(object), &node{manifest: object}, tc.err
+			api.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+				if tc.canceled {
+					cancel()
 				}
+				if err == nil {
+					n.observedPodCIDR.Store("10.64.0.0/24")
+				}
+				result := err
+				err = nil
+				return true, object, result
 			})
+			var log strings.Builder
+			a := &Agent{ctx: ctx, opts: Options{Client: api, Log: textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log)))}}
+			for a.choosePodCIDR(n, "10.64.0.0/24") != Never {
+			}
+			for _, message := range []string{chosen, failed} {
+				want := strings.Contains(strings.Join(tc.want, " "), message)
+				if strings.Contains(log.String(), message) != want {
+					t.Errorf("log %q, want it with %q: %t", log.String(), message, want)
+				}
+			}
 		})
 	}
 }

@@ -53,7 +53,7 @@ type Eviction struct {
 }
 
 // Evict ends a pod. It may be called from any goroutine and does not block.
-func (a *Agent) Evict(e Eviction) { a.evictions.put(e) }
+func (a *Agent) Evict(e Eviction) { a.inbox.post(func() { a.evict(e) }) }
 
 // Pods returns the pods that hold resources on the node, as last observed. Callers must not modify
 // them.
@@ -64,13 +64,11 @@ func (a *Agent) Pods(node string) []*corev1.Pod {
 	return nil
 }
 
-// Report requests a write of the node status, for example after its conditions changed.
+// Report requests a write of the node status, for example after its conditions changed. Before the start it does nothing,
+// because the agent then writes the status anyway.
 func (a *Agent) Report(node string) {
-	if n := a.nodes[node]; n != nil {
-		select {
-		case n.statusChanged <- struct{}{}:
-		default:
-		}
+	if n := a.nodes[node]; n != nil && a.started.Load() {
+		n.status.Trigger()
 	}
 }
 

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +15,7 @@ import (
 func (a *Agent) setResizePending(p *pod, reason, message string) {
 	previous := p.resize.pending
 	c := &corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: message,
-		ObservedGeneration: p.object.Generation, LastTransitionTime: metav1.NewTime(time.Now())}
+		ObservedGeneration: p.object.Generation, LastTransitionTime: metav1.NewTime(a.env.now())}
 	if previous != nil {
 		c.LastTransitionTime = previous.LastTransitionTime
 	}

@@ -15,21 +15,19 @@ import (
 
 // restorePods adds the pods that exist when the agent starts: first those admitted earlier,
 // which hold resources, then the others by age.
-func (a *Agent) restorePods(pods, nodes []any) {
-	for _, o := range pods { // before the nodes, with which mirror pods are created
-		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil && a.isMirrorPod(p) {
+func (a *Agent) restorePods(pods []*corev1.Pod, nodes []*corev1.Node) {
+	for _, p := range pods { // before the nodes, with which mirror pods are created
+		if a.nodes[p.Spec.NodeName] != nil && a.isMirrorPod(p) {
 			a.handleMirrorPod(p, false)
 		}
 	}
-	for _, o := range nodes {
-		if n, ok := o.(*corev1.Node); ok && a.nodes[n.Name] != nil {
-			a.handleNode(n)
-		}
+	for _, n := range nodes {
+		a.handleNode(n)
 	}
 	existing := map[types.UID]bool{}
 	var bound []*corev1.Pod
-	for _, o := range pods {
-		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil && !a.isMirrorPod(p) {
+	for _, p := range pods {
+		if a.nodes[p.Spec.NodeName] != nil && !a.isMirrorPod(p) {
 			existing[p.UID] = true
 			bound = append(bound, p)
 		}
@@ -121,7 +119,7 @@ func (a *Agent) recheckSysctls(p *pod) []podlifecycle.Event {
 	}
 	a.unblock(p)
 	a.recordRejection(p, r)
-	return []podlifecycle.Event{podlifecycle.Fail{Reason: r.Reason, Message: rejectionPrefix + r.Message, Grace: terminationGracePeriod(p.object)}}
+	return []podlifecycle.Event{podlifecycle.Fail{Reason: r.Reason, Message: RejectionPrefix + r.Message, Grace: terminationGracePeriod(p.object)}}
 }
 
 // mergeStatuses merges the existing containers of the runtime into those of the pod's status.
@@ -185,12 +183,12 @@ func (a *Agent) waitForClaims(p *pod) {
 // maxGraceSeconds bounds grace periods, so that they do not overflow time.Duration.
 const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 
-// remainingGrace returns the remaining grace period of a deleted pod. If the agent observed the pod
+// remainingGrace returns the remaining grace period of a deleted pod at a time. If the agent observed the pod
 // before its deletion, that is the whole period from now on, so that clock skew with the API server
 // has no effect. Otherwise it is computed from the deletion timestamp, which has a resolution
 // of one second.
-func remainingGrace(p *corev1.Pod, observed bool) time.Duration {
-	remaining := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
+func remainingGrace(p *corev1.Pod, observed bool, now time.Time) time.Duration {
+	remaining := max(p.DeletionTimestamp.Add(time.Second).Sub(now), 0)
 	if p.DeletionGracePeriodSeconds == nil {
 		return remaining
 	}

@@ -38,7 +38,7 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	}
 	a.opts.NodeEvents.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, terminating its pods")
 	a.Report(name)
-	a.shutdowns.put(s)
+	a.inbox.post(func() { a.startShutdown(s) })
 	select {
 	case <-s.done:
 		return nil
@@ -74,7 +74,7 @@ func (a *Agent) continueShutdown(n *node, terminated ...string) {
 	if s == nil {
 		return
 	}
-	stops, wake, done := s.machine.Step(time.Now(), terminated...)
+	stops, wake, done := s.machine.Step(a.env.now(), terminated...)
 	if done {
 		n.shutdown = nil
 		defer close(s.done)

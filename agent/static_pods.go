@@ -29,14 +29,13 @@ type staticPods struct {
 	// ended has the UIDs of the mirror pods of removed static pods. The next start does not continue from their status.
 	ended    map[string]types.UID
 	failures map[string]*mirrorFailure // consecutive failed writes of a mirror pod
-	results  *mailbox[mirrorWrite]
 	// view has the running static pods for other goroutines.
 	view atomic.Pointer[map[string]*corev1.Pod]
 }
 
 func newStaticPods(source <-chan []*corev1.Pod) *staticPods {
 	return &staticPods{source: source, known: source == nil, desired: map[string]*corev1.Pod{}, running: map[string]types.UID{}, mirrors: map[string]*corev1.Pod{},
-		writing: map[string]bool{}, ended: map[string]types.UID{}, failures: map[string]*mirrorFailure{}, results: newMailbox[mirrorWrite]()}
+		writing: map[string]bool{}, ended: map[string]types.UID{}, failures: map[string]*mirrorFailure{}}
 }
 
 // configSeen is the annotation with the time at which the agent observed a manifest.
@@ -73,6 +72,18 @@ func (a *Agent) awaitStaticPods(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// forwardStaticPods passes the static pods to the loop until ctx is done.
+func (a *Agent) forwardStaticPods(ctx context.Context) {
+	for {
+		select {
+		case list := <-a.static.source:
+			a.inbox.post(func() { a.setStaticPods(list) })
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -129,13 +140,13 @@ func (a *Agent) startStaticPod(key string) {
 		return
 	}
 	if r, ok := a.runtime.(forgetter); ok && r.Forgetting(desired.UID) {
-		a.timers.add(time.Now().Add(forgetDelay), staticTimerPrefix+types.UID(key))
+		a.timers.add(a.env.now().Add(forgetDelay), staticTimerPrefix+types.UID(key))
 		return
 	}
 	a.static.running[key] = desired.UID
 	object := desired.DeepCopy()
-	object.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
-	metav1.SetMetaDataAnnotation(&object.ObjectMeta, configSeen, time.Now().UTC().Format(time.RFC3339Nano))
+	object.CreationTimestamp = metav1.NewTime(a.env.now().Truncate(time.Second))
+	metav1.SetMetaDataAnnotation(&object.ObjectMeta, configSeen, a.env.now().UTC().Format(time.RFC3339Nano))
 	a.handlePod(a.withMirror(object))
 	a.updateStaticView()
 }
@@ -148,7 +159,7 @@ func (a *Agent) stopStaticPod(key string) {
 	}
 	object := p.object.DeepCopy()
 	grace := terminationGracePeriod(object)
-	object.DeletionTimestamp = ptr.To(metav1.NewTime(time.Now().Add(grace)))
+	object.DeletionTimestamp = ptr.To(metav1.NewTime(a.env.now().Add(grace)))
 	object.DeletionGracePeriodSeconds = ptr.To(int64(grace / time.Second))
 	a.handlePod(object)
 	a.updateStaticView()
@@ -216,7 +227,7 @@ func (a *Agent) handleMirrorPod(object *corev1.Pod, deleted bool) {
 // nextStaticWrite returns the write of a static pod's status to its mirror pod, or nil.
 func (a *Agent) nextStaticWrite(p *pod) *statusWrite {
 	p.statusDirty = false
-	status := generateStatus(p) // also sets the start time
+	status := generateStatus(p, a.env.now()) // also sets the start time
 	mirror := a.static.mirrors[podKey(p.object)]
 	if !a.isMirrorOf(mirror, p.object) || mirror.DeletionTimestamp != nil {
 		return nil // the next mirror pod gets the status

@@ -16,7 +16,7 @@ import (
 
 // generateStatus returns the pod status to report: the lifecycle state merged with the fields
 // of other writers. It sets the start time of a pod without one.
-func generateStatus(p *pod) corev1.PodStatus {
+func generateStatus(p *pod, at time.Time) corev1.PodStatus {
 	out := *p.object.Status.DeepCopy()
 	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.lifecycle.Phase()])
 	out.ObservedGeneration = p.object.Generation
@@ -26,7 +26,7 @@ func generateStatus(p *pod) corev1.PodStatus {
 	if f := p.lifecycle.Failure(); f != nil {
 		out.Reason, out.Message = f.Reason, f.Message
 	}
-	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	now := metav1.NewTime(at.Truncate(time.Second))
 	if p.condition != nil && (p.lifecycle.Failure() != nil || p.announceCondition && p.lifecycle.Terminating()) {
 		// A loaded node may write the status late. The scheduler compares the time of the eviction with
 		// that of the node's conditions.

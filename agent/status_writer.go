@@ -35,19 +35,22 @@ type writeResult struct {
 	err    error
 }
 
-func (a *Agent) runStatusWriter(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
+// startStatusWrites starts pending status writes, up to the limit of concurrent ones. Their results come back through the
+// inbox.
+func (a *Agent) startStatusWrites() {
+	for a.statusWrites < a.opts.StatusWriters {
+		w := a.nextWrite()
+		if w == nil {
 			return
-		case w := <-a.writes:
-			object, err := a.writeStatus(ctx, w)
-			select {
-			case a.writeResults <- writeResult{uid: w.uid, object: object, err: err}:
-			case <-ctx.Done():
-				return
-			}
 		}
+		a.statusWrites++
+		a.tasks.start(func() {
+			object, err := a.writeStatus(a.ctx, *w)
+			a.inbox.post(func() {
+				a.statusWrites--
+				a.handleWriteResult(writeResult{uid: w.uid, object: object, err: err})
+			})
+		})
 	}
 }
 
@@ -96,7 +99,7 @@ func (a *Agent) handleWriteResult(w writeResult) {
 			delay = min(retryDelay<<min(p.writeFailures, 10), maxRetryDelay)
 			p.writeFailures++
 		}
-		p.statusDirty, p.retryAt = true, time.Now().Add(delay)
+		p.statusDirty, p.retryAt = true, a.env.now().Add(delay)
 		a.timers.add(p.retryAt, w.uid)
 		return
 	}

@@ -41,7 +41,7 @@ func (s *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time
 		s.measureVictim(ctx, pod)
 		e.Update(s.opts.Stats.PodStats(pod.UID))
 		// The agent must have the eviction before the containers exit, or it restarts them.
-		s.agent.Evict(NewEviction(pod, &e, hard, func() {
+		s.agent.Evict(NewEviction(pod, &e, hard, time.Now(), func() {
 			s.podTerminated(pod.UID)
 			if s.opts.Purge != nil {
 				s.opts.Purge(pod.UID)

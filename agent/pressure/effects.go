@@ -58,7 +58,7 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	if hard {
 		err = s.kill(pod, now)
 	}
-	s.agent.Evict(NewEviction(pod, e, hard, func() { s.podTerminated(pod.UID) }))
+	s.agent.Evict(NewEviction(pod, e, hard, time.Now(), func() { s.podTerminated(pod.UID) }))
 	s.reportEviction(pod, now, e, err)
 }
 
@@ -108,7 +108,7 @@ func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepres
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
 	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(decided).Seconds())
 	s.opts.Log.Info("Evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name, "cause", e.Cause, "graceSeconds", e.Grace, "message", e.Message)
-	RecordEviction(s.opts.Events, pod, e)
+	RecordEviction(s.opts.Events, pod, e, time.Now())
 }
 
 // podTerminated is called when no process of an evicted pod exists any more.

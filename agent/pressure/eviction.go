@@ -12,23 +12,23 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// NewEviction returns the request to the agent. immediate means that the agent kills the containers
+// NewEviction returns the request to the agent for an eviction at a time. immediate means that the agent kills the containers
 // without hooks or grace. The agent calls done when no process of the pod is left.
-func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, immediate bool, done func()) agent.Eviction {
+func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, immediate bool, at time.Time, done func()) agent.Eviction {
 	out := agent.Eviction{
 		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: immediate,
 		Grace: time.Duration(e.Grace) * time.Second, Done: done,
 	}
 	if e.Condition {
-		c := conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, e.Message, time.Now())
+		c := conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, e.Message, at)
 		out.Condition = &c
 	}
 	return out
 }
 
-// RecordEviction records the event about an eviction, with its displacement record. events may be
+// RecordEviction records the event about an eviction at a time, with its displacement record. events may be
 // nil; its sink must be that of agent.NewEventSink.
-func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
+func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict, at time.Time) {
 	if events == nil {
 		return
 	}
@@ -36,7 +36,7 @@ func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressur
 	if e.Condition {
 		reason = nodepressure.ReasonTerminationByKubelet
 	}
-	annotations := agent.DisplacementAnnotations(pod, displacement.Pressure, reason, e.Message, &grace)
+	annotations := agent.DisplacementAnnotations(pod, displacement.Pressure, reason, e.Message, &grace, at)
 	for _, l := range e.Annotations {
 		annotations[l.Key] = l.Value
 	}

@@ -52,8 +52,9 @@ metrics. Pods keep running when the agent stops. It finds them when it restarts.
 
 With --simulated the nodes run no processes. Annotations of a pod set how long
 it runs (sim.berth.dev/run-seconds), its exit code (sim.berth.dev/exit-code),
-how long it takes to stop (sim.berth.dev/stop-seconds), and how long its preStop
-hook takes (sim.berth.dev/prestop-seconds).
+how long it takes to start and to stop (sim.berth.dev/start-seconds and
+stop-seconds), and how long its preStop hook takes
+(sim.berth.dev/prestop-seconds).
 
 With --guard it runs next to a kubelet and only evicts. It reacts within
 milliseconds when memory or process ids run out. The thresholds are evictionHard

@@ -3,9 +3,7 @@ package localnodes
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -118,21 +116,10 @@ func isAdoptable(n *corev1.Node) bool {
 	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
 }
 
-// adoptedManifest returns what the agent maintains on a node: the capacity, and the labels and annotations that it
-// needs. The creator owns the others.
+// adoptedManifest is agent.AdoptedManifest with kwok's capacity if the creator sets none.
 func adoptedManifest(n *corev1.Node) *corev1.Node {
-	out := &corev1.Node{}
-	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}
-	for _, label := range []string{corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable} {
-		if value, ok := n.Labels[label]; ok {
-			out.Labels[label] = value
-		}
-	}
-	maps.Copy(out.Annotations, n.Annotations)
-	maps.DeleteFunc(out.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, "sim.berth.dev/") })
-	out.Spec.PodCIDR, out.Spec.PodCIDRs = n.Spec.PodCIDR, n.Spec.PodCIDRs
-	out.Status.Capacity, out.Status.Allocatable = n.Status.Capacity.DeepCopy(), n.Status.Allocatable.DeepCopy()
-	if len(out.Status.Capacity)+len(out.Status.Allocatable) == 0 { // kwok's defaults
+	out := agent.AdoptedManifest(n)
+	if len(out.Status.Capacity)+len(out.Status.Allocatable) == 0 {
 		out.Status.Capacity = corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("1k"), corev1.ResourceMemory: resource.MustParse("1Ti"), corev1.ResourcePods: resource.MustParse("1M"),
 		}

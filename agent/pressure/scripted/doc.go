@@ -2,7 +2,7 @@
 // on usage that annotations describe (engine/nodepressure/usage), with the same conditions,
 // rejections and evictions.
 //
-// One goroutine checks all nodes with scripted usage every second. Nodes without
+// One task checks all nodes with scripted usage every second. Nodes without
 // scripted usage cost nothing.
 //
 // Invariants: the manager reports a node to the agent only when it changes. An evicted pod counts

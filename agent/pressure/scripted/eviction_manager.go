@@ -34,6 +34,8 @@ type Options struct {
 	Reserve nodepressure.DiskReserveConfig
 	Events  record.EventRecorder // optional
 	Log     klog.Logger
+	// Environment replaces the wall clock and goroutines of the process; may be nil.
+	Environment *agent.Environment
 }
 
 // Agent stops pods and writes statuses. *agent.Agent implements it.
@@ -47,9 +49,11 @@ type Agent interface {
 // Run.
 type Manager struct {
 	opts    Options
+	env     *agent.Environment
 	objects map[string]*corev1.Node
-	wake    chan struct{}
+	check   *agent.RepeatedTask
 	agent   Agent
+	ctx     context.Context // of Run or Start
 
 	mu       sync.Mutex
 	nodes    map[string]*node     // nodes that have been monitored at least once
@@ -58,7 +62,11 @@ type Manager struct {
 
 // New returns a Manager. Invalid annotations of nodes are logged when the node is first checked.
 func New(o Options) *Manager {
-	s := &Manager{opts: o, objects: map[string]*corev1.Node{}, wake: make(chan struct{}, 1), nodes: map[string]*node{}, reported: map[types.UID]string{}}
+	s := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, reported: map[types.UID]string{}}
+	if s.env == nil {
+		s.env = agent.ProductionEnvironment()
+	}
+	s.check = agent.NewRepeatedTask(s.env.Go, s.env.Clock.AfterFunc, s.checkNodes)
 	for _, n := range o.Nodes {
 		s.objects[n.Name] = n
 		if n.Annotations[usage.Annotation] != "" {
@@ -79,7 +87,7 @@ type nodePressure struct {
 // Admit implements agent.PressureManager.
 func (p nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
 	if n := p.manager.node(p.name); n != nil {
-		return n.admit(pod)
+		return n.admit(pod, p.manager.now())
 	}
 	return nil
 }
@@ -102,7 +110,7 @@ func (p nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	if n := p.manager.node(p.name); n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		pressure.RestoreConditions(time.Now(), conditions, n.machine, n.reserve)
+		pressure.RestoreConditions(p.manager.now(), conditions, n.machine, n.reserve)
 		n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
 	}
 }
@@ -186,41 +194,47 @@ func (s *Manager) watchNode(name string) {
 			return
 		}
 		var err error
-		if n, err = newNode(&s.opts, object); err != nil {
+		if n, err = newNode(&s.opts, object, s.now()); err != nil {
 			s.opts.Log.Error(err, "Failed to parse the node's usage annotation", "node", name)
 			return
 		}
 		s.nodes[name] = n
 	}
 	if n.syncRequested = true; n.next.IsZero() {
-		n.next = time.Now()
+		n.next = s.now()
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
+	if s.agent != nil {
+		s.check.Trigger()
 	}
 }
 
 // Run monitors the nodes until ctx ends.
 func (s *Manager) Run(ctx context.Context, a Agent) error {
+	s.Start(ctx, a)
+	<-ctx.Done()
+	return nil
+}
+
+// Start is Run that does not wait until ctx ends.
+func (s *Manager) Start(ctx context.Context, a Agent) {
 	s.mu.Lock() // Report may be called already
-	s.agent = a
+	s.agent, s.ctx = a, ctx
 	s.mu.Unlock()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		if next := s.synchronizeAll(time.Now()); next.IsZero() {
-			timer.Reset(time.Hour)
-		} else {
-			timer.Reset(time.Until(next))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.wake:
-		case <-timer.C:
-		}
+	s.check.Trigger()
+}
+
+func (s *Manager) now() time.Time { return s.env.Clock.Now() }
+
+// checkNodes checks the nodes that are due, and returns the time until the next check.
+func (s *Manager) checkNodes() time.Duration {
+	if s.ctx.Err() != nil {
+		return agent.Never
 	}
+	next := s.synchronizeAll(s.now())
+	if next.IsZero() {
+		return agent.Never
+	}
+	return max(next.Sub(s.now()), 0)
 }
 
 // synchronizeAll checks the nodes that are due and returns when the next one is due.

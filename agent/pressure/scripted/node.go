@@ -45,13 +45,16 @@ type pod struct {
 	scripts map[string]*usage.Script
 }
 
-func newNode(o *Options, object *corev1.Node) (*node, error) {
+func newNode(o *Options, object *corev1.Node, now time.Time) (*node, error) {
 	capacity, err := conversion.SimulatedCapacity(object)
 	if err != nil {
 		return nil, err
 	}
-	n := &node{name: object.Name, started: time.Now(), converter: conversion.New(), terminating: map[types.UID]time.Time{}, pods: map[types.UID]*pod{}}
+	n := &node{name: object.Name, started: now, converter: conversion.New(), terminating: map[types.UID]time.Time{}, pods: map[types.UID]*pod{}}
 	n.usage = usage.Node{Capacity: capacity, Since: n.started}
+	if created := object.CreationTimestamp; !created.IsZero() {
+		n.usage.Since = created.Time
+	}
 	if text := object.Annotations[usage.Annotation]; text != "" {
 		if n.usage.NodeScript, err = usage.ParseNode(text); err != nil {
 			return nil, err
@@ -64,14 +67,14 @@ func newNode(o *Options, object *corev1.Node) (*node, error) {
 	return n, err
 }
 
-// admit returns the reason for which the node rejects a pod now, or nil.
-func (n *node) admit(p *corev1.Pod) *agent.Rejection {
+// admit returns the reason for which the node rejects a pod at a time, or nil.
+func (n *node) admit(p *corev1.Pod, now time.Time) *agent.Rejection {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if ok, reason, message := n.machine.Admit(n.converter.Pod(p), conversion.PressureTerms(p)); !ok {
 		return &agent.Rejection{Reason: reason, Message: message}
 	}
-	if ok, reason, message := n.reserve.Admit(time.Now()); !ok {
+	if ok, reason, message := n.reserve.Admit(now); !ok {
 		return &agent.Rejection{Reason: reason, Message: message}
 	}
 	return nil

@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/berthproject/berth/agent/pressure"
 )
@@ -25,7 +24,7 @@ func (s *Manager) Report(name string) (*pressure.Report, error) {
 	list := agent.Pods(name)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := time.Now()
+	now := s.now()
 	o, _ := n.observe(now, list)
 	return pressure.NewReport(name, now, n.machine, &o, o.Pods()), nil
 }

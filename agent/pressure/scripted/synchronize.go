@@ -54,7 +54,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	}
 	n.mu.Unlock()
 	for _, e := range effects {
-		s.report(n, list, e)
+		s.report(n, list, e, now)
 	}
 	if changed {
 		s.agent.Report(n.name)
@@ -69,7 +69,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 }
 
 // report reports an effect through events and the agent.
-func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
+func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect, now time.Time) {
 	switch e := e.(type) {
 	case nodepressure.ThresholdMet:
 		if s.opts.Events != nil {
@@ -81,7 +81,7 @@ func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
 	case nodepressure.Evict:
 		for _, p := range list {
 			if string(p.UID) == e.Pod.UID {
-				s.evict(n, p, &e)
+				s.evict(n, p, &e, now)
 			}
 		}
 	}
@@ -90,9 +90,9 @@ func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
 // isImmediate reports whether a pod is killed without a grace period.
 func isImmediate(e *nodepressure.Evict) bool { return e.Condition && e.Grace <= 1 }
 
-func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
-	s.agent.Evict(pressure.NewEviction(p, e, isImmediate(e), func() { n.podTerminated(p.UID) }))
-	pressure.RecordEviction(s.opts.Events, p, e)
+func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict, now time.Time) {
+	s.agent.Evict(pressure.NewEviction(p, e, isImmediate(e), now, func() { n.podTerminated(p.UID) }))
+	pressure.RecordEviction(s.opts.Events, p, e, now)
 }
 
 // podTerminated is called when no process of an evicted pod remains.

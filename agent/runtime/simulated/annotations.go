@@ -34,7 +34,7 @@ func InvalidAnnotations(pod *corev1.Pod) (messages []string) {
 			if _, err := strconv.ParseUint(value, 10, 8); err != nil {
 				requirement = "must be a number from 0 to 255, for example 1; until then its containers fail with exit code 128"
 			}
-		case StopSeconds, PreStopSeconds:
+		case StartSeconds, StopSeconds, PreStopSeconds:
 			if _, ok := parseSeconds(value); !ok {
 				requirement = "must be a number of seconds, for example 5 or 0.5; ignored"
 			}

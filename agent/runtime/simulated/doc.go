@@ -8,6 +8,7 @@
 //	                               Helm hooks exit after 1 s by default, init containers other than
 //	                               sidecars immediately.
 //	sim.berth.dev/exit-code        exit code, 0 to 255; default: 0
+//	sim.berth.dev/start-seconds    how long containers take to start, such as for an image pull; default: 0
 //	sim.berth.dev/stop-seconds     how long containers take to stop; default: 0
 //	sim.berth.dev/prestop-seconds  how long a preStop hook takes; default: its sleep action, or 0
 //	sim.berth.dev/usage            memory, disk, inodes and processes over time
