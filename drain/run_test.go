@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
@@ -74,7 +74,7 @@ func (c *fakeCluster) evict(t *testing.T, namespace, name string) error {
 }
 
 func (c *fakeCluster) drain(o Options) *Drain {
-	return &Drain{Clock: clock.RealClock{}, Client: c, Scheduler: c.scheduler, Nodes: []string{"n1"}, Options: o}
+	return &Drain{Env: runner.Production(), Client: c, Scheduler: c.scheduler, Nodes: []string{"n1"}, Options: o}
 }
 
 func TestRun(t *testing.T) {

@@ -31,65 +31,71 @@ const (
 // scalable is a workload whose replicas can be changed.
 type scalable struct {
 	name     string // kind and name
-	meta     *metav1.ObjectMeta
+	meta     metav1.Object
 	replicas *int32
 	patch    func(context.Context, []byte) error
 }
 
-// scaleTarget returns the workload that sets the replicas of an owner: itself or its
-// Deployment.
-func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
-	get := metav1.GetOptions{}
-	switch o.Kind {
-	case "ReplicaSet":
-		r, err := c.AppsV1().ReplicaSets(namespace).Get(ctx, o.Name, get)
-		if err != nil {
-			return nil, err
-		}
-		if d := metav1.GetControllerOfNoCopy(r); d != nil {
-			if d.Kind != "Deployment" {
-				return nil, fmt.Errorf("ReplicaSet %s belongs to %s %s, which sets its replicas", r.Name, d.Kind, d.Name)
-			}
-			o, err := c.AppsV1().Deployments(namespace).Get(ctx, d.Name, get)
-			return deployment(c, o), err
-		}
-		return replicaSet(c, r), nil
-	case "StatefulSet":
-		set, err := c.AppsV1().StatefulSets(namespace).Get(ctx, o.Name, get)
-		return statefulSet(c, set), err
-	case "ReplicationController":
-		rc, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
-		return replicationController(c, rc), err
-	}
-	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
+// typedClient is the client of a kind in a namespace.
+type typedClient[T metav1.Object] interface {
+	Get(ctx context.Context, name string, o metav1.GetOptions) (T, error)
+	Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (T, error)
+}
+
+func newScalable[T metav1.Object](kind string, c typedClient[T], o T, replicas *int32) *scalable {
+	return &scalable{kind + " " + o.GetName(), o, replicas, func(ctx context.Context, data []byte) error {
+		_, err := c.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}}
 }
 
 func deployment(c kubernetes.Interface, o *appsv1.Deployment) *scalable {
-	return &scalable{"Deployment " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
-		_, err := c.AppsV1().Deployments(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
-		return err
-	}}
+	return newScalable("Deployment", c.AppsV1().Deployments(o.Namespace), o, o.Spec.Replicas)
 }
 
 func replicaSet(c kubernetes.Interface, o *appsv1.ReplicaSet) *scalable {
-	return &scalable{"ReplicaSet " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
-		_, err := c.AppsV1().ReplicaSets(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
-		return err
-	}}
+	return newScalable("ReplicaSet", c.AppsV1().ReplicaSets(o.Namespace), o, o.Spec.Replicas)
 }
 
 func statefulSet(c kubernetes.Interface, o *appsv1.StatefulSet) *scalable {
-	return &scalable{"StatefulSet " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
-		_, err := c.AppsV1().StatefulSets(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
-		return err
-	}}
+	return newScalable("StatefulSet", c.AppsV1().StatefulSets(o.Namespace), o, o.Spec.Replicas)
 }
 
 func replicationController(c kubernetes.Interface, o *corev1.ReplicationController) *scalable {
-	return &scalable{"ReplicationController " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
-		_, err := c.CoreV1().ReplicationControllers(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
-		return err
-	}}
+	return newScalable("ReplicationController", c.CoreV1().ReplicationControllers(o.Namespace), o, o.Spec.Replicas)
+}
+
+// getScalable reads a workload.
+func getScalable[T metav1.Object](ctx context.Context, c kubernetes.Interface, from typedClient[T], name string, newScalable func(kubernetes.Interface, T) *scalable) (*scalable, error) {
+	o, err := from.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return newScalable(c, o), nil
+}
+
+// scaleTarget returns the workload that sets the replicas of an owner: itself or its Deployment.
+func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
+	switch o.Kind {
+	case "ReplicaSet":
+		s, err := getScalable(ctx, c, c.AppsV1().ReplicaSets(namespace), o.Name, replicaSet)
+		if err != nil {
+			return nil, err
+		}
+		switch d := metav1.GetControllerOfNoCopy(s.meta); {
+		case d == nil:
+			return s, nil
+		case d.Kind != "Deployment":
+			return nil, fmt.Errorf("ReplicaSet %s belongs to %s %s, which sets its replicas", o.Name, d.Kind, d.Name)
+		default:
+			return getScalable(ctx, c, c.AppsV1().Deployments(namespace), d.Name, deployment)
+		}
+	case "StatefulSet":
+		return getScalable(ctx, c, c.AppsV1().StatefulSets(namespace), o.Name, statefulSet)
+	case "ReplicationController":
+		return getScalable(ctx, c, c.CoreV1().ReplicationControllers(namespace), o.Name, replicationController)
+	}
+	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
 }
 
 // current returns the desired number of replicas.
@@ -103,14 +109,14 @@ func (s *scalable) current() int32 {
 // isSurged reports whether the replicas are still those set by the surge. Another client that changes
 // them does not remove the annotation.
 func (s *scalable) isSurged() bool {
-	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.current()))
+	return s.meta.GetAnnotations()[SurgeReplicas] == strconv.Itoa(int(s.current()))
 }
 
 // write writes the replicas, the label and the annotations of a surge, unless the workload has changed in
 // the meantime. nil deletes a label or annotation.
 func (s *scalable) write(ctx context.Context, replicas int32, uid, node, surged any) error {
 	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid},
+		"metadata": map[string]any{"resourceVersion": s.meta.GetResourceVersion(), "labels": map[string]any{SurgeLabel: uid},
 			"annotations": map[string]any{SurgeNode: node, SurgeReplicas: surged}},
 		"spec": map[string]any{"replicas": replicas},
 	})
@@ -130,7 +136,7 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 		if s, err = scaleTarget(ctx, d.Client, p.Namespace, p.Owner); err != nil {
 			return err
 		}
-		switch s.meta.Labels[SurgeLabel] {
+		switch s.meta.GetLabels()[SurgeLabel] {
 		case p.UID:
 			return nil
 		case "":
@@ -157,7 +163,7 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 		} else if err != nil {
 			return err
 		}
-		if s.meta.Labels[SurgeLabel] != p.UID {
+		if s.meta.GetLabels()[SurgeLabel] != p.UID {
 			return nil
 		}
 		if err = d.undoSurge(ctx, s); !apierrors.IsConflict(err) {
@@ -236,11 +242,11 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 		return fmt.Errorf("finding surges of an earlier drain: %w", err)
 	}
 	for _, s := range surged {
-		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
+		p := d.watcher.View.Pod(s.meta.GetLabels()[SurgeLabel])
 		switch {
 		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.isSurged():
-			d.machine.AdoptSurge(d.Clock.Now(), p.UID)
-		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
+			d.machine.AdoptSurge(d.Env.Now(), p.UID)
+		case slices.Contains(d.Nodes, s.meta.GetAnnotations()[SurgeNode]):
 			if err := d.undoSurge(ctx, s); err != nil {
 				return fmt.Errorf("%s: undoing the surge of an earlier drain: %w", s.name, err)
 			}
@@ -278,7 +284,7 @@ const undoTimeout = 30 * time.Second
 
 // undoSurges undoes the remaining surges at the end, even if ctx has ended.
 func (d *Drain) undoSurges(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	ctx, cancel := d.Env.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	var errs []error
 	for _, p := range d.machine.SurgedPods() {

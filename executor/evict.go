@@ -32,13 +32,11 @@ type EvictionResult struct {
 	Permanent      bool   // a retry cannot succeed until something changes
 }
 
-// evictTimeout bounds one eviction request.
-const evictTimeout = 30 * time.Second
+// EvictTimeout is the recommended limit of one eviction request.
+const EvictTimeout = 30 * time.Second
 
 // Evict requests an eviction from the API server.
 func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) EvictionResult {
-	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
-	defer cancel()
 	uid := types.UID(e.Pod.UID)
 	err := client.PolicyV1().Evictions(e.Pod.Namespace).Evict(ctx, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: e.Pod.Namespace, Name: e.Pod.Name, Annotations: e.Annotations},

@@ -15,5 +15,5 @@
 // waits for Holds if they may be read: the first decision after a restart must take them into account.
 //
 // The API server filters out finished pods (field selector), so the end of a pod arrives as a
-// deletion, as in kube-scheduler. The descheduler reads finished pods too (WatchFinishedPods).
+// deletion, as in kube-scheduler. The descheduler reads finished pods too (ObserveDetails).
 package informers

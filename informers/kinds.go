@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // kind describes how objects of one kind are listed, watched and converted.
@@ -24,6 +26,8 @@ type kind struct {
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// convert returns nil for objects that are not relevant.
 	convert func(obj any) (any, error)
+	// detail, if set, returns an event to emit before that of the object.
+	detail func(obj any) scheduling.Event
 	// onDelete, if set, is called before the deletion event is emitted.
 	onDelete    func(uid string)
 	omitDeletes bool // emit no deletion events
@@ -55,7 +59,7 @@ func (s *Source) kinds() []kind {
 	core, apps, converter := s.client.CoreV1(), s.client.AppsV1(), s.converter
 	return append([]kind{
 		s.pods(), s.failedPods(),
-		newKind("nodes", &corev1.Node{}, core.Nodes(), s.convertNode),
+		s.nodes(),
 		newKind("namespaces", &corev1.Namespace{}, core.Namespaces(), converter.Namespace),
 		newKind("services", &corev1.Service{}, core.Services(""), converter.Service),
 		newKind("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), converter.ReplicationController),
@@ -93,7 +97,8 @@ func (s *Source) pods() kind {
 	}
 	k := newKind("pods", &corev1.Pod{}, client, convert)
 	k.onDelete = s.forgetCondition
-	if s.finished {
+	if s.details {
+		k.detail = podDetails
 		return k
 	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -105,6 +110,26 @@ func (s *Source) pods() kind {
 		return client.Watch(ctx, o)
 	}
 	return k
+}
+
+// podDetails returns the PodDetails of a pod.
+func podDetails(obj any) scheduling.Event {
+	p, _ := obj.(*corev1.Pod) // as it was converted before
+	return PodDetails{string(p.UID), conversion.PodDetails(p)}
+}
+
+func (s *Source) nodes() kind {
+	k := newKind("nodes", &corev1.Node{}, s.client.CoreV1().Nodes(), s.convertNode)
+	if s.details {
+		k.detail = nodeReadiness
+	}
+	return k
+}
+
+// nodeReadiness returns the NodeReadiness of a node.
+func nodeReadiness(obj any) scheduling.Event {
+	n, _ := obj.(*corev1.Node) // as it was converted before
+	return NodeReadiness{string(n.UID), conversion.NotReady(n)}
 }
 
 func (s *Source) convertNode(n *corev1.Node) *model.Node {

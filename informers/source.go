@@ -23,7 +23,7 @@ type Source struct {
 	onServed  func(kind string, served bool)
 	onPod     func(*corev1.Pod)
 	onNode    func(*corev1.Node)
-	finished  bool // finished pods are watched
+	details   bool // see ObserveDetails
 	converter *conversion.Converter
 
 	mu         sync.Mutex
@@ -63,8 +63,9 @@ func (s *Source) ObserveObjects(pod func(*corev1.Pod), node func(*corev1.Node)) 
 	s.onPod, s.onNode = pod, node
 }
 
-// WatchFinishedPods makes the source watch finished pods too. It must be called before Run.
-func (s *Source) WatchFinishedPods() { s.finished = true }
+// ObserveDetails makes the source watch finished pods too, and emit PodDetails before each pod, NodeReadiness before each
+// node and KindServed for optional kinds. It must be called before Run.
+func (s *Source) ObserveDetails() { s.details = true }
 
 // Run lists and watches until ctx is done.
 func (s *Source) Run(ctx context.Context) {
@@ -94,8 +95,13 @@ func (s *Source) setServed(kind string, served bool) {
 	previous, reported := s.served[kind]
 	s.served[kind] = served
 	s.mu.Unlock()
-	if s.onServed != nil && (!reported || previous != served) {
-		s.onServed(kind, served)
+	if !reported || previous != served {
+		if s.onServed != nil {
+			s.onServed(kind, served)
+		}
+		if s.details {
+			s.Push(KindServed{kind, served})
+		}
 	}
 	if !served {
 		s.markListed(kind)

@@ -99,6 +99,9 @@ func (s *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Ev
 	if converted == nil {
 		return events, nil
 	}
+	if s.kind.detail != nil {
+		events = append(events, s.kind.detail(obj))
+	}
 	return append(events, converted), nil
 }
 

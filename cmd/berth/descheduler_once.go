@@ -37,7 +37,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	if err != nil {
 		return nil, err
 	}
-	s := descheduler.OneShot{Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
+	s := leaderelection.OneShot{Component: descheduler.Component, Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
 		OnProgress: func(line string) { fmt.Fprintln(errOut, line) }}
 	err = s.Run(ctx, func(ctx context.Context) (err error) {
 		r, err = runDescheduler(ctx, gated, settings, o, true)
@@ -46,10 +46,10 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	return r, err
 }
 
-// onceElection returns the election of a single run: that of the flags, with shorter
-// durations unless the flags set them.
+// onceElection returns the election of a single run: that of the flags, with shorter durations unless the flags set them,
+// so that its Lease expires soon after the process is killed.
 func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
-	e, once := f.election.Election, descheduler.OneShotElection()
+	e, once := f.election.Election, leaderelection.Default(descheduler.Component)
 	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {
 		if flags.Changed("leader-elect-" + name) {
 			return e

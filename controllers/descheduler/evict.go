@@ -37,7 +37,9 @@ func (req *evictionRequest) recordRule() string {
 
 // evict requests an eviction, and records the metric and the event unless the pod is already deleted.
 func (r *Runner) evict(ctx context.Context, req *evictionRequest) executor.EvictionResult {
-	eviction := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: req.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
+	limited, cancel := r.env.WithTimeout(ctx, executor.EvictTimeout)
+	defer cancel()
+	eviction := executor.Evict(limited, r.o.Client, executor.Eviction{Pod: req.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
 		"requested-by": upstreamRequester, "reason": fmt.Sprintf("triggered by %s/%s: %s", req.profile, req.strategy, req.reason),
 		"berth.dev/requested-by": Component, "berth.dev/reason": req.recordRule()}})
 	result := "success"
@@ -63,9 +65,9 @@ const eventTimeout = 5 * time.Second
 const maxNamePrefix = 230
 
 func (r *Runner) recordEvent(ctx context.Context, req *evictionRequest, eventType, reason, note string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+	ctx, cancel := r.env.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
-	p, now := req.pod, r.clock.Now()
+	p, now := req.pod, r.env.Now()
 	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), maxNamePrefix)], now.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
 		Type:           eventType, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},

@@ -13,8 +13,8 @@ import (
 // called again; the zero time means only after a change.
 func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	for ctx.Err() == nil {
-		r.state.applyEvents()
-		actions, wake := r.machine.Step(r.clock.Now())
+		r.applyEvents()
+		actions, wake := r.machine.Step(r.env.Now())
 		r.reportProgress()
 		if len(actions) == 0 {
 			return wake
@@ -24,7 +24,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 			if ctx.Err() != nil && !result.Done {
 				return time.Time{} // the result is unknown; the next run checks it
 			}
-			r.machine.HandleResult(r.clock.Now(), actions[i].ID, result)
+			r.machine.HandleResult(r.env.Now(), actions[i].ID, result)
 		}
 	}
 	return time.Time{}

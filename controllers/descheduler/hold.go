@@ -21,7 +21,7 @@ const holdTimeout = 15 * time.Second
 // createHold creates a Hold, or updates the Hold of that name if the descheduler created it or it has
 // expired. final reports that a retry cannot succeed.
 func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
+	ctx, cancel := r.env.WithTimeout(ctx, holdTimeout)
 	defer cancel()
 	holds, want := r.o.Holds.Holds(h.Namespace), executor.NewHoldObject(h, Component)
 	_, err = holds.Create(ctx, want, metav1.CreateOptions{})
@@ -32,7 +32,7 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err
 	if err != nil {
 		return false, err
 	}
-	if existing.Labels[creatorLabel] != Component && existing.Spec.Until.After(r.clock.Now()) {
+	if existing.Labels[creatorLabel] != Component && existing.Spec.Until.After(r.env.Now()) {
 		return true, otherCreatorError(existing)
 	}
 	next := existing.DeepCopy()
@@ -43,7 +43,7 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err
 
 // deleteHold deletes a Hold that the descheduler created. final reports that a retry cannot succeed.
 func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (final bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
+	ctx, cancel := r.env.WithTimeout(ctx, holdTimeout)
 	defer cancel()
 	holds := r.o.Holds.Holds(h.Namespace)
 	existing, err := holds.Get(ctx, h.Name, metav1.GetOptions{})

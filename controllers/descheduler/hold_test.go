@@ -13,9 +13,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -66,7 +66,7 @@ func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Runner{clock: clock.RealClock{}, o: Options{Holds: c}}
+	return &Runner{env: runner.Production(), o: Options{Holds: c}}
 }
 
 // TestHoldsOfOtherComponentsAreNotChanged checks that the descheduler creates, replaces and deletes its Holds, and that

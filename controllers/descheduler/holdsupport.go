@@ -55,16 +55,16 @@ func (s HoldSupport) unsupportedSet() map[string]bool {
 }
 
 // detectHoldSupport determines the support for Holds. If the Lease cannot be read, it assumes none.
-func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clusterState, now time.Time) HoldSupport {
+func (r *Runner) detectHoldSupport(ctx context.Context, now time.Time) HoldSupport {
 	switch {
-	case cs.holds == nil:
+	case r.o.Holds == nil:
 		return HoldSupport{Reason: "Holds are disabled"}
-	case !cs.holdsServed.Load():
+	case !r.state.holdsServed:
 		return HoldSupport{Reason: "the API server does not serve Holds, or this user may not read them (see deploy/hold-crd.yaml for the kind, deploy/descheduler.yaml for the role)"}
-	case !canCreateHolds(ctx, client):
+	case !canCreateHolds(ctx, r.o.Client):
 		return HoldSupport{Reason: "this user may not create Holds (see deploy/descheduler.yaml for the role)"}
 	}
-	l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
+	l, err := r.o.Client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return HoldSupport{Reason: fmt.Sprintf("no scheduler declares support for Holds: Lease %s/%s does not exist", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
 	}
@@ -75,7 +75,7 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clu
 	if reason != "" {
 		return HoldSupport{Reason: "no scheduler declares support for Holds: " + reason}
 	}
-	schedulers := cs.schedulers()
+	schedulers := r.state.schedulers()
 	unsupported := slices.DeleteFunc(slices.Clone(schedulers), func(s string) bool { return slices.Contains(honoring, s) })
 	if len(unsupported) > 0 && len(unsupported) == len(schedulers) {
 		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(unsupported, ", "), strings.Join(honoring, ", "))}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
-	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/internal/conversion"
@@ -50,18 +49,17 @@ func TestDetectHoldSupport(t *testing.T) {
 		if tc.requestFails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		cs := newClusterState(nil, clock.RealClock{})
-		cs.watch(client, &v1alpha1.Client{})
-		cs.holdsServed.Store(tc.served)
-		cs.upsert(conversion.New().Pod(newReplica(1, "n1")))
-		support := detectHoldSupport(t.Context(), client, cs, now)
+		r := newRunner(Options{Client: client, Holds: &v1alpha1.Client{}})
+		r.state.holdsServed = tc.served
+		r.state.upsert(conversion.New().Pod(newReplica(1, "n1")))
+		support := r.detectHoldSupport(t.Context(), now)
 		if len(support.UnsupportedSchedulers) > 0 {
 			t.Errorf("%s: unsupported schedulers %v, want none", name, support.UnsupportedSchedulers)
 		}
 		other := newReplica(2, "n1")
 		other.Spec.SchedulerName = "other"
-		cs.upsert(conversion.New().Pod(other))
-		mixed := detectHoldSupport(t.Context(), client, cs, now)
+		r.state.upsert(conversion.New().Pod(other))
+		mixed := r.detectHoldSupport(t.Context(), now)
 		if support.Supported && (!mixed.Supported || !mixed.unsupportedSet()["other"] || len(mixed.UnsupportedSchedulers) > 1 || !strings.Contains(mixed.String(), "except for pods of other")) {
 			t.Errorf("%s: with another scheduler: %+v, want support except for its pods", name, mixed)
 		}

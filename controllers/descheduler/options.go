@@ -9,12 +9,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
-	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/informers"
 )
 
 // Mode is how candidates are processed.
@@ -31,6 +32,7 @@ const (
 type Options struct {
 	Client kubernetes.Interface
 	Holds  *v1alpha1.Client        // nil: Holds are neither read nor created
+	Events informers.Events        // with details; nil: watches of Client and Holds
 	Usage  metricsclient.Interface // metrics.k8s.io, read if a strategy uses measured usage
 	Policy descheduling.Policy
 	Mode   Mode
@@ -58,7 +60,7 @@ type Options struct {
 	OnReport   func(*Report)
 	OnProgress func(line string)
 	Log        klog.Logger
-	Clock      clock.WithTicker // nil: the wall clock
+	Env        runner.Environment // the zero value means runner.Production
 }
 
 // Validate returns all errors of the options.

@@ -8,21 +8,25 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/utils/clock"
-
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/evacuation"
+	"github.com/berthproject/berth/engine/order"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/informers"
 )
 
 // ErrTimeout is returned by a single run whose moves are not finished after Options.Timeout.
 var ErrTimeout = errors.New("not all moves have finished")
 
-// Runner runs the descheduler. Create it with New.
+// Runner runs the descheduler. Create it with New. It is synchronous code: Options.Events and Options.Env determine how it
+// waits.
 type Runner struct {
-	clock   clock.WithTicker
 	o       Options
+	env     runner.Environment
 	state   *clusterState
+	events  []scheduling.Event // buffer of applyEvents
 	metrics *Metrics
 
 	backoff     *planning.MoveBackoff
@@ -36,9 +40,15 @@ func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	r := newRunner(o)
-	r.state.watch(r.o.Client, r.o.Holds)
-	return r, nil
+	if o.Events == nil {
+		source := informers.New(o.Client)
+		if o.Holds != nil {
+			source.WatchHolds(o.Holds)
+		}
+		source.ObserveDetails()
+		o.Events = source
+	}
+	return newRunner(o), nil
 }
 
 // newRunner returns a Runner with an empty state.
@@ -46,11 +56,11 @@ func newRunner(o Options) *Runner {
 	if o.Metrics == nil {
 		o.Metrics, _ = NewMetrics(nil) // cannot fail without registration
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
+	if o.Env.WithTicker == nil {
+		o.Env = runner.Production()
 	}
-	r := &Runner{clock: o.Clock, o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*evacuation.Move]string{}, loggedHolds: map[string]bool{}}
-	r.state = newClusterState(slices.Collect(maps.Keys(o.Profiles)), o.Clock)
+	r := &Runner{o: o, env: o.Env, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*evacuation.Move]string{}, loggedHolds: map[string]bool{}}
+	r.state = newClusterState(slices.Collect(maps.Keys(o.Profiles)))
 	r.machine = evacuation.NewPlanned(r.state.view, evacuation.PlanOptions{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
 	return r
 }
@@ -58,17 +68,11 @@ func newRunner(o Options) *Runner {
 // Run starts a run per interval until ctx is done, or a single run if Options.Interval is 0 or Options.DryRun
 // is set. It returns the report of the last successful run, or nil.
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	informersDone := make(chan struct{})
-	go func() {
-		defer close(informersDone)
-		r.state.source.Run(ctx)
-	}()
-	defer func() { stop(); <-informersDone }()
-	if err := r.state.waitForSync(ctx); err != nil {
+	stop, err := r.o.Events.Start(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer stop()
 	if r.o.OnSynced != nil {
 		r.o.OnSynced()
 	}
@@ -78,35 +82,43 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	return r.runOnce(ctx)
 }
 
+func (r *Runner) applyEvents() {
+	r.events = r.o.Events.Take(r.events)
+	r.state.apply(r.events)
+}
+
 // runOnce runs the strategies and executes the plan.
 func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
 	report, err := r.runStrategiesIfExclusive(ctx)
 	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
 		return report, err
 	}
+	limited := ctx
 	if r.o.Timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("--timeout %v: %w", r.o.Timeout, ErrTimeout))
+		var cancel context.CancelFunc
+		limited, cancel = r.env.WithTimeout(ctx, r.o.Timeout)
 		defer cancel()
-		ctx = limited
 	}
 	for {
-		wake := r.execute(ctx)
+		wake := r.execute(limited)
 		report.setMoves(r.machine.Moves())
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return report, context.Cause(ctx)
-		}
-		if r.allFinished() {
+		case limited.Err() != nil:
+			return report, fmt.Errorf("--timeout %v: %w", r.o.Timeout, ErrTimeout)
+		case r.allFinished():
 			return report, nil
 		}
-		r.wait(ctx, wake)
+		r.wait(limited, wake)
 	}
 }
 
 // runLoop runs the strategies periodically. Moves in progress are an input of the next run.
 func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
-	for next := r.clock.Now(); ctx.Err() == nil; {
-		r.state.applyEvents()
-		if now := r.clock.Now(); !now.Before(next) {
+	for next := r.env.Now(); ctx.Err() == nil; {
+		r.applyEvents()
+		if now := r.env.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
 			latest, err := r.runStrategiesIfExclusive(ctx)
 			var running *upstreamguard.AlreadyRunningError
@@ -119,11 +131,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 				r.o.Log.Error(err, "Descheduler run failed", "nextRun", next.UTC().Format(time.RFC3339))
 			}
 		}
-		wake := r.execute(ctx)
-		if wake.IsZero() || next.Before(wake) {
-			wake = next
-		}
-		r.wait(ctx, wake)
+		r.wait(ctx, order.Earliest(r.execute(ctx), next))
 	}
 	return report, nil
 }
@@ -144,32 +152,18 @@ func (r *Runner) checkExclusive(ctx context.Context) error {
 	return r.o.CheckExclusive(ctx)
 }
 
-const (
-	// batchWindow is how long changes are collected before they are processed.
-	batchWindow = 50 * time.Millisecond
-	// maxWait is the longest time between two steps.
-	maxWait = 10 * time.Second
-)
+// maxWait is the longest time between two steps.
+const maxWait = 10 * time.Second
 
 // wait waits until wake or, while moves are unfinished, for changes.
 func (r *Runner) wait(ctx context.Context, wake time.Time) {
-	delay := maxWait
+	d := maxWait
 	if !wake.IsZero() {
-		delay = min(max(wake.Sub(r.clock.Now()), 0), delay)
+		d = min(max(wake.Sub(r.env.Now()), 0), d)
 	}
-	timer := r.clock.NewTimer(delay)
-	defer timer.Stop()
-	changes := r.state.source.Ready()
 	if r.allFinished() { // changes are processed by the next run
-		changes = nil
-	}
-	select {
-	case <-changes:
-		select {
-		case <-r.clock.After(batchWindow):
-		case <-ctx.Done():
-		}
-	case <-timer.C():
-	case <-ctx.Done():
+		r.env.Pause(ctx, d)
+	} else {
+		r.o.Events.Wait(ctx, d)
 	}
 }

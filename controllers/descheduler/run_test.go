@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
+	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -176,5 +178,34 @@ func TestOneShotTimeout(t *testing.T) {
 	report, err := r.Run(t.Context())
 	if !errors.Is(err, ErrTimeout) || report == nil || report.NumIncomplete() != 2 {
 		t.Errorf("error %v, report %+v, want ErrTimeout and two incomplete moves", err, report)
+	}
+}
+
+// TestRunIsSkippedWhenNotExclusive checks that a daemon without leader election skips a run if it cannot
+// determine whether another one runs, and stops if one does.
+func TestRunIsSkippedWhenNotExclusive(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
+	checks, runs := 0, 0
+	o.Interval = time.Millisecond
+	o.CheckExclusive = func(context.Context) error {
+		switch checks++; checks {
+		case 1:
+			return errors.New("no route to host")
+		case 3:
+			return &upstreamguard.AlreadyRunningError{Holder: "other"}
+		}
+		return nil
+	}
+	o.OnReport = func(*Report) { runs++ }
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Run(ctx)
+	var running *upstreamguard.AlreadyRunningError
+	if !errors.As(err, &running) || checks != 3 || runs != 1 {
+		t.Errorf("%d checks, %d runs, error %v, want 3 checks, 1 run and AlreadyRunningError", checks, runs, err)
 	}
 }

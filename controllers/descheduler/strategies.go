@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/utils/clock"
-
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/evacuation"
@@ -14,12 +13,12 @@ import (
 // runStrategies runs the strategies once. In planned mode, unless it is a dry run, it passes the
 // plan to the machine that executes it.
 func (r *Runner) runStrategies(ctx context.Context) (*Report, error) {
-	r.state.applyEvents()
-	start := r.clock.Now()
+	r.applyEvents()
+	start := r.env.Now()
 	report := r.newReport(start)
 	snap := r.state.snapshot(start)
 	if r.o.Policy.UsesMetrics() {
-		u, err := readUsage(ctx, r.o.Usage, r.state)
+		u, err := r.readUsage(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -29,9 +28,9 @@ func (r *Runner) runStrategies(ctx context.Context) (*Report, error) {
 	if r.o.Mode == Compatible {
 		r.runCompatible(ctx, snap, policy, report)
 	} else {
-		r.runPlanned(snap, policy, report, detectHoldSupport(ctx, r.o.Client, r.state, snap.Now))
+		r.runPlanned(snap, policy, report, r.detectHoldSupport(ctx, snap.Now))
 	}
-	report.Duration = r.clock.Since(start)
+	report.Duration = r.env.Since(start)
 	r.metrics.observeRun(report)
 	if r.o.OnReport != nil {
 		r.o.OnReport(report)
@@ -61,7 +60,7 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 
 func (r *Runner) runPlanned(snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report, support HoldSupport) {
 	report.HoldSupport = &support
-	r.machine.SetHoldsServed(r.state.holdsServed.Load())
+	r.machine.SetHoldsServed(r.state.holdsServed)
 	inProgress := r.machine.InProgress()
 	snap.ApplyInProgress(inProgress)
 	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: support.mode(), SchedulersWithoutHolds: support.unsupportedSet(), InProgress: inProgress,
@@ -96,7 +95,7 @@ func (r *Runner) timedPolicy() *descheduling.Policy {
 
 func (r *Runner) timedStrategies(profile string, strategies []descheduling.Strategy) (out []descheduling.Strategy) {
 	for _, s := range strategies {
-		out = append(out, &timedStrategy{s, profile, r.metrics, r.clock})
+		out = append(out, &timedStrategy{s, profile, r.metrics, r.env})
 	}
 	return out
 }
@@ -106,12 +105,12 @@ type timedStrategy struct {
 	descheduling.Strategy
 	profile string
 	metrics *Metrics
-	clock   clock.PassiveClock
+	env     runner.Environment
 }
 
 // Run implements descheduling.Strategy.
 func (s *timedStrategy) Run(r *descheduling.Round) {
-	start := s.clock.Now()
+	start := s.env.Now()
 	s.Strategy.Run(r)
-	s.metrics.observeStrategy(s.Name(), s.profile, s.clock.Since(start))
+	s.metrics.observeStrategy(s.Name(), s.profile, s.env.Since(start))
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
@@ -18,14 +17,14 @@ const metricsTimeout = 30 * time.Second
 
 // readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics
 // are omitted.
-func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterState) (*descheduling.Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
+func (r *Runner) readUsage(ctx context.Context) (*descheduling.Usage, error) {
+	ctx, cancel := r.env.WithTimeout(ctx, metricsTimeout)
 	defer cancel()
-	nodes, err := client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
+	nodes, err := r.o.Usage.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
-	pods, err := client.MetricsV1beta1().PodMetricses("").List(ctx, metav1.ListOptions{})
+	pods, err := r.o.Usage.MetricsV1beta1().PodMetricses("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
@@ -34,7 +33,7 @@ func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterS
 		out.Nodes[nodes.Items[i].Name] = newResources(nodes.Items[i].Usage)
 	}
 	uids := map[string]string{}
-	for uid, p := range cs.pods {
+	for uid, p := range r.state.pods {
 		if p.NodeName != "" && !p.Finished() {
 			uids[p.Key()] = uid
 		}

@@ -68,7 +68,7 @@ func TestReadUsage(t *testing.T) {
 	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || requests != 2 {
 		t.Errorf("moves %+v after %d requests, want 1 move from n1 after 2 requests", report.Moves, requests)
 	}
-	u, err := readUsage(t.Context(), o.Usage, r.state)
+	u, err := r.readUsage(t.Context())
 	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
 		t.Fatalf("usage %+v, error %v, want 3 nodes and all pods", u, err)
 	}

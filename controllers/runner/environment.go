@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"context"
+	"time"
+
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/clock"
 )
@@ -13,6 +16,10 @@ type Environment struct {
 	// ForEach calls f with the numbers from 0 to n-1, at most limit at the same time, and waits until all calls have
 	// returned.
 	ForEach func(n, limit int, f func(i int))
+	// Pause waits for a duration, or until ctx is done.
+	Pause func(ctx context.Context, d time.Duration)
+	// WithTimeout is context.WithTimeout by the clock.
+	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 // suffixLength is the length of a generated name's suffix in characters, as in the API server.
@@ -20,5 +27,7 @@ const suffixLength = 5
 
 // Production returns the environment of a running process: the wall clock, unpredictable names and goroutines.
 func Production() Environment {
-	return Environment{WithTicker: clock.RealClock{}, NameSuffix: func() string { return rand.String(suffixLength) }, ForEach: ForEach}
+	return Environment{WithTicker: clock.RealClock{}, NameSuffix: func() string { return rand.String(suffixLength) }, ForEach: ForEach,
+		Pause:       func(ctx context.Context, d time.Duration) { Sleep(ctx, clock.RealClock{}, d) },
+		WithTimeout: context.WithTimeout}
 }

@@ -25,9 +25,7 @@ var goroutineStarters = map[string]string{
 	"controllers/leaderelection":        "it runs the work of a leader",
 	"controllers/componentserver":       "it serves HTTP",
 	"controllers/scheduler":             "it runs the scheduling machine",
-	"controllers/descheduler":           "it runs the descheduling machine",
 	"controllers/workload/workloadtest": "test support",
-	"drain":                             "it runs the drain machine of a command",
 	"executor":                          "it runs workers that send requests",
 }
 
@@ -36,7 +34,7 @@ var wallClock = []string{"time.Now", "time.Since", "time.Until", "time.After", "
 	"metav1.Now", "metav1.NowMicro", "clock.RealClock"}
 
 // optionalClock lists the files that fall back to the wall clock if the caller sets none.
-var optionalClock = []string{"controllers/scheduler/run.go", "controllers/descheduler/run.go", "controllers/descheduler/oneshot.go", "drain/run.go"}
+var optionalClock = []string{"controllers/scheduler/run.go"}
 
 // deterministicRand lists the functions of rand packages that do not return random values.
 var deterministicRand = []string{"rand.SafeEncodeString"}

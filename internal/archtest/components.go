@@ -103,6 +103,7 @@ var sameLayerImports = map[[2]string]string{
 	{"cmd", "internal/localcluster"}:           "berth up and berth demo run a cluster in one process",
 	{"cmd", "berthtest"}:                       "tests of commands run a cluster",
 	{"berthtest", "internal/localcluster"}:     "a test runs the same cluster as berth up",
+	{"drain", "controllers"}:                   "a drain takes clock and timeouts from the environment of controllers",
 	{"sim", "drain"}:                           "the simulator runs berth drain",
 	{"sim", "controllers"}:                     "the simulator runs the controllers",
 }

@@ -2,6 +2,7 @@ package conversion
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -74,11 +75,12 @@ func (conv *Converter) DeschedulingPod(pod *corev1.Pod) *descheduling.Pod {
 
 // DeschedulingNode converts a node for descheduling, without its pods.
 func (conv *Converter) DeschedulingNode(n *corev1.Node) *descheduling.Node {
-	out := &descheduling.Node{Node: conv.Node(n)}
-	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
-			out.NotReady = c.Status != corev1.ConditionTrue
-		}
-	}
-	return out
+	return &descheduling.Node{Node: conv.Node(n), NotReady: NotReady(n)}
+}
+
+// NotReady reports whether a node has a Ready condition that is not True.
+func NotReady(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	})
 }

@@ -1,4 +1,4 @@
-package descheduler
+package leaderelection
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
@@ -21,9 +20,9 @@ var lastProgress atomic.Value
 
 // runOneShot executes a run of the given duration and returns when its work started and ended.
 func runOneShot(t *testing.T, api *fake.Clientset, name string, timeout, duration time.Duration) (started, ended time.Time, err error) {
-	e := OneShotElection()
+	e := Default("descheduler")
 	e.Identity = name
-	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: timeout, OnProgress: func(line string) { t.Log(line); lastProgress.Store(line) }}
+	s := OneShot{Component: "descheduler", Election: e, Leases: api, Gate: NewGate(e.RenewDeadline), Timeout: timeout, OnProgress: func(line string) { t.Log(line); lastProgress.Store(line) }}
 	err = s.Run(t.Context(), func(ctx context.Context) error {
 		started = time.Now()
 		select {
@@ -122,33 +121,4 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 			t.Errorf("error %v after %v, work started at %v, want AlreadyRunningError", err, time.Since(start), started)
 		}
 	})
-}
-
-// TestRunIsSkippedWhenNotExclusive checks that a daemon without leader election skips a run if it cannot
-// determine whether another one runs, and stops if one does.
-func TestRunIsSkippedWhenNotExclusive(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
-	checks, runs := 0, 0
-	o.Interval = time.Millisecond
-	o.CheckExclusive = func(context.Context) error {
-		switch checks++; checks {
-		case 1:
-			return errors.New("no route to host")
-		case 3:
-			return &upstreamguard.AlreadyRunningError{Holder: "other"}
-		}
-		return nil
-	}
-	o.OnReport = func(*Report) { runs++ }
-	r, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = r.Run(ctx)
-	var running *upstreamguard.AlreadyRunningError
-	if !errors.As(err, &running) || checks != 3 || runs != 1 {
-		t.Errorf("%d checks, %d runs, error %v, want 3 checks, 1 run and AlreadyRunningError", checks, runs, err)
-	}
 }

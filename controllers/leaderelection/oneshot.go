@@ -1,4 +1,4 @@
-package descheduler
+package leaderelection
 
 import (
 	"cmp"
@@ -10,23 +10,21 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/clock"
 
-	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// OneShot makes a single run exclusive: it holds the Lease of the descheduler's leader
-// election while it works.
+// OneShot makes a single run of a component exclusive: it holds the Lease of the component's leader election while it
+// works.
 type OneShot struct {
-	Election leaderelection.Election
+	Component string
+	Election  Election
 	// Leases accesses the Lease only; other requests pass Gate.
 	Leases kubernetes.Interface
-	Gate   *leaderelection.Gate
+	Gate   *Gate
 	// Timeout bounds the wait for another single run; 0 means no limit.
 	Timeout time.Duration
-	Host    string                     // of the API server, for messages
-	Clock   clock.WithDelayedExecution // nil: the wall clock
+	Host    string // of the API server, for messages
 	// OnProgress receives a message with the current holder of the Lease and the time until the Lease
 	// expires. It may be nil.
 	OnProgress func(message string)
@@ -36,19 +34,12 @@ type OneShot struct {
 // it.
 const oneShotPrefix = "once_"
 
-// OneShotElection returns the election of a single run. Its Lease expires soon after the
-// process is killed.
-func OneShotElection() leaderelection.Election { return leaderelection.Default(Component) }
-
 // Run calls work while it holds the Lease and releases it afterwards. It waits for other
-// single runs and for expiring Leases. If a long-running descheduler holds the Lease, it
+// single runs and for expiring Leases. If a long-running component holds the Lease, it
 // returns an *upstreamguard.AlreadyRunningError.
 func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) error {
-	if s.Clock == nil {
-		s.Clock = clock.RealClock{}
-	}
 	e := s.Election
-	e.Identity = oneShotPrefix + cmp.Or(e.Identity, leaderelection.NewIdentity())
+	e.Identity = oneShotPrefix + cmp.Or(e.Identity, NewIdentity())
 	if err := s.checkHolder(ctx); err != nil && !isOneShot(err) {
 		return err
 	}
@@ -61,7 +52,7 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 		}
 	}
 	if s.Timeout > 0 {
-		defer s.Clock.AfterFunc(s.Timeout, func() { endWait(nil) }).Stop()
+		defer time.AfterFunc(s.Timeout, func() { endWait(nil) }).Stop()
 	}
 	watcherDone := make(chan struct{})
 	go func() {
@@ -85,9 +76,9 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }
 
-// watchHolder checks the holder of the Lease until the wait ends. It ends the wait if a long-running descheduler holds
+// watchHolder checks the holder of the Lease until the wait ends. It ends the wait if a long-running component holds
 // the Lease.
-func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, waitEnded *atomic.Bool, endWait func(error)) {
+func (s *OneShot) watchHolder(ctx context.Context, e *Election, waitEnded *atomic.Bool, endWait func(error)) {
 	for lastHolder := ""; !waitEnded.Load(); {
 		var running *upstreamguard.AlreadyRunningError
 		switch err := s.checkHolder(ctx); {
@@ -102,7 +93,7 @@ func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, w
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.Clock.After(e.RetryPeriod):
+		case <-time.After(e.RetryPeriod):
 		}
 	}
 }
@@ -114,5 +105,5 @@ func isOneShot(err error) bool {
 }
 
 func (s *OneShot) checkHolder(ctx context.Context) error {
-	return upstreamguard.CheckNotRunning(ctx, s.Leases, Component, s.Host, s.Election.Namespace, s.Election.Name)
+	return upstreamguard.CheckNotRunning(ctx, s.Leases, s.Component, s.Host, s.Election.Namespace, s.Election.Name)
 }
