@@ -1,6 +1,8 @@
 package descheduler
 
 import (
+	"time"
+
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
@@ -8,8 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/informers"
-
-	"time"
 )
 
 // clusterState is the descheduler's cache of the cluster: the view that placement uses, and objects that only
