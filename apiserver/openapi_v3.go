@@ -114,7 +114,6 @@ func (o *openAPIv3) built(path string) *openAPIv3Document {
 	return o.documents[path]
 }
 
-// buildOpenAPIv3 builds the document of a web service.
 func buildOpenAPIv3(service *restful.WebService, config *common.OpenAPIV3Config) (*openAPIv3Document, error) {
 	container, paths := restful.NewContainer(), mux.NewPathRecorderMux("openapi")
 	container.Add(service)

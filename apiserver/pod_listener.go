@@ -20,7 +20,6 @@ type podListener struct {
 	once         sync.Once // closes closed
 }
 
-// acceptResult is a result of Accept.
 type acceptResult struct {
 	conn net.Conn
 	err  error

@@ -103,7 +103,6 @@ func (c *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	return true
 }
 
-// bind adds a pod to the node.
 func (c *packingCluster) bind(p *descheduling.Pod, node string) {
 	bound := *p.Pod
 	bound.NodeName, bound.Phase = node, model.Running

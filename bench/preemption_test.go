@@ -79,7 +79,6 @@ type preemptionBench struct {
 	allocs  uint64         // of each allocInterval-th plan
 }
 
-// preempt runs a variant.
 func preempt(b *testing.B, nodes int, variant string) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/berthproject/berth/internal/rungroup"
 )
 
-// nodeAgent is the agent of a node.
 type nodeAgent struct {
 	manifest *corev1.Node
 	stop     context.CancelFunc

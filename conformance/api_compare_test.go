@@ -40,7 +40,6 @@ func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiRes
 	return a
 }
 
-// warningText returns the text of a Warning header.
 func warningText(header string) string {
 	_, text, found := strings.Cut(header, `- "`)
 	if !found {
@@ -356,7 +355,6 @@ func (r *vectorReplay) matchesMessage(want, got string) bool {
 	return r.matches(want, got)
 }
 
-// matchesPrefix reports whether got starts with want.
 func (r *vectorReplay) matchesPrefix(want, got string) bool {
 	for i := len(got); i >= 0; i-- {
 		if r.matches(want, got[:i]) {

@@ -50,10 +50,12 @@ func drainNode(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("berth drain %s, done after %s:", node, formatDuration(time.Since(start)))
-	if err := s.showDrain(result, false); err != nil {
+	duration := time.Since(start)
+	if err := s.showDrain("drain "+node, result, false); err != nil {
 		return err
 	}
+	s.print("")
+	s.printIndented("The drain took %s.", formatDuration(duration))
 	return s.comparePreview(preview, result)
 }
 
@@ -68,16 +70,15 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 	if err != nil {
 		return nil, err
 	}
-	s.printIndented("berth drain %s --what-if:", node)
-	return r, s.showDrain(r, true)
+	return r, s.showDrain("drain "+node+" --what-if", r, true)
 }
 
-func (s *session) showDrain(r *drain.Result, preview bool) error {
+func (s *session) showDrain(command string, r *drain.Result, preview bool) error {
 	var text strings.Builder
 	if err := r.Text(&text, drain.TextOptions{Preview: preview}); err != nil {
 		return err
 	}
-	s.printBlock(text.String())
+	s.printCommand(command, text.String())
 	return nil
 }
 

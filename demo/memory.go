@@ -87,7 +87,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, condition 
 		s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 	}
 	s.printIndented("%s later the API has it as %s, %s:", formatDuration(observed.failed.Sub(start)), status.Phase, status.Reason)
-	s.printBlock(strings.TrimSpace(status.Message))
+	s.printIndented("  %s", strings.TrimSpace(status.Message))
 	return nil
 }
 

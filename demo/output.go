@@ -1,47 +1,31 @@
 package demo
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/table"
 )
 
+// printer prints lines of at most [table.Width] columns.
 type printer struct{ w io.Writer }
 
-func (p printer) printTitle(label, title string) { fmt.Fprintf(p.w, "\n%s: %s\n", label, title) }
+func (p printer) printTitle(label, title string) { p.print("\n%s: %s", label, title) }
 
 func (p printer) printBlank() { fmt.Fprintln(p.w) }
 
 // print prints a line that does not belong to an act.
-func (p printer) print(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
+func (p printer) print(format string, args ...any) {
+	fmt.Fprint(p.w, table.Wrap(fmt.Sprintf(format, args...)+"\n"))
+}
 
 func (p printer) printIndented(format string, args ...any) { p.print("  "+format, args...) }
 
-// printBlock prints indented text.
-func (p printer) printBlock(text string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, " \n"); line == "" {
-			fmt.Fprintln(p.w)
-		} else {
-			fmt.Fprintln(p.w, "      "+line)
-		}
-	}
-}
-
-// printTable prints rows, the header first.
-func (p printer) printTable(rows ...[]string) {
-	var text bytes.Buffer
-	t := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	_ = t.Flush()
-	p.printBlock(text.String())
+// printCommand prints a command and its output.
+func (p printer) printCommand(command, output string) {
+	p.print("\n$ berth %s\n%s", command, output)
 }
 
 // formatDuration formats a duration with suitable precision.

@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/table"
 )
 
 const (
@@ -53,13 +54,15 @@ func (s *session) showSpread(pods []podTimes) error {
 	for _, p := range pods {
 		podsByNode[p.pod.Spec.NodeName] = append(podsByNode[p.pod.Spec.NodeName], p.pod.Name+" "+p.pod.Status.PodIP)
 	}
-	rows := [][]string{{"NODE", "PODS"}}
+	rows := table.New(table.Columns("NODE", "PODS"), nil)
 	least, most := len(pods), 0
 	for _, n := range s.Nodes {
-		rows = append(rows, []string{n, strings.Join(podsByNode[n], ", ")})
+		rows.AddRow(n, strings.Join(podsByNode[n], ", "))
 		least, most = min(least, len(podsByNode[n])), max(most, len(podsByNode[n]))
 	}
-	s.printTable(rows...)
+	s.print("")
+	_ = rows.Write(s.w, false)
+	s.print("")
 	if most-least > 1 {
 		return fmt.Errorf("the nodes have from %d to %d pods, which is not an even spread", least, most)
 	}
@@ -177,7 +180,6 @@ func (s *session) printExplanation(a *explain.PodExplanation) error {
 	if err := a.Text(&text, false); err != nil {
 		return err
 	}
-	s.printIndented("berth explain pod %s:", a.Pod.Key())
-	s.printBlock(text.String())
+	s.printCommand("explain pod "+a.Pod.Key(), text.String())
 	return nil
 }

@@ -40,7 +40,6 @@ func (s *session) showRecords(ctx context.Context, n int) error {
 	if err := explain.EvictionsText(&text, list, explain.TextOptions{Now: time.Now()}); err != nil {
 		return err
 	}
-	s.printIndented("berth evictions -n %s:", Namespace)
-	s.printBlock(text.String())
+	s.printCommand("evictions -n "+Namespace, text.String())
 	return nil
 }

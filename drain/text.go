@@ -97,7 +97,9 @@ var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "rem
 
 // writeTable writes a row per pod.
 func (r *Result) writeTable(b *strings.Builder, wide bool) {
-	t := table.New(table.Columns("ROUND", "POD", "OWNER", "FROM", "TO", "NOTE"), table.WideColumns("REPLACEMENT", "READY"))
+	t := table.New(table.Columns("ROUND", "POD", "FROM", "TO", "NOTE"), table.WideColumns("OWNER", "REPLACEMENT", "READY"))
+	t.Key = 2
+	t.Columns[2].Wide = len(r.Nodes) == 1 // the headline names it
 	for i := range r.Pods {
 		p := &r.Pods[i]
 		round, ready, note := "-", "-", p.note()
@@ -110,7 +112,7 @@ func (r *Result) writeTable(b *strings.Builder, wide bool) {
 		if p.Replacement != "" {
 			ready = map[bool]string{true: "yes", false: "no"}[p.Ready]
 		}
-		t.AddRow(round, p.Pod, cmp.Or(p.Owner, "-"), p.From, cmp.Or(p.To, "-"), note, cmp.Or(p.Replacement, "-"), ready)
+		t.AddRow(round, p.Pod, p.From, cmp.Or(p.To, "-"), note, cmp.Or(p.Owner, "-"), cmp.Or(p.Replacement, "-"), ready)
 	}
 	_ = t.Write(b, wide)
 }
@@ -120,8 +122,10 @@ func (p *Pod) note() string {
 	switch {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:
 		return "blocked permanently, see below"
-	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.ClearedBy != "":
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind == ByWorkload && p.Block.ClearedBy != "":
 		return "blocked until " + p.Block.ClearedBy
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != ByWorkload:
+		return "blocked, see below"
 	case p.Outcome == OutcomeBlocked:
 		return "blocked"
 	case p.Outcome == OutcomePending && p.Permanent:

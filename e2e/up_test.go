@@ -58,12 +58,7 @@ func TestQuickStart(t *testing.T) {
 func checkExplain(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
 	defer c.mustKubectl("delete", "pod", "huge")
-	text := c.explain("default/huge")
-	for _, want := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain pod default/huge: got %s, want text with %q", text, want)
-		}
-	}
+	expectContains(t, c.explain("default/huge"), "pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all")
 	var pod corev1.Pod
 	c.json(&pod, "get", "pod", "web-1")
 	if text := c.explain("web-1"); !strings.Contains(text, "bound to "+pod.Spec.NodeName) || !strings.Contains(text, "(here)") {
@@ -180,7 +175,8 @@ func TestEphemeralCleanup(t *testing.T) {
 	if pods := second.pods(); len(pods) != 0 {
 		t.Errorf("got %d pods after a second start, want none", len(pods))
 	}
-	second.proc.waitForOutput("\n  export KUBECONFIG=" + second.kubeconfig + "\n  berth kubectl create deployment")
+	second.proc.waitForOutput("\n  export KUBECONFIG=" + second.kubeconfig + "\n")
+	second.proc.waitForOutput("berth kubectl create deployment")
 	// The default cluster is found without --kubeconfig.
 	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
 	d.proc.waitForOutput("Berth is up")

@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // maxDecisions is the maximum number of decisions about pods of a name that a text shows.
@@ -59,7 +59,6 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, currentUID stri
 		fmt.Fprintf(b, " (%d older ones: -o json)", more)
 	}
 	b.WriteString(":\n")
-	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	remaining := maxDecisions
 	for i, group := range decisionsByUID(list, currentUID) {
 		shown := group[max(0, len(group)-remaining):]
@@ -67,13 +66,14 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, currentUID stri
 			break
 		}
 		if uid := shown[0].UID; uid != currentUID && (currentUID != "" || i > 0) {
-			fmt.Fprintf(t, "  an earlier pod of this name, uid %s, deleted:\n", uid)
+			fmt.Fprintf(b, "  an earlier pod of this name, uid %s, deleted:\n", uid)
 		}
+		t := table.New(table.Columns("", "", ""), nil)
 		for _, d := range shown {
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", d.Time.UTC().Format(time.RFC3339), d.Action, formatDecision(d))
+			t.AddRow("  "+d.Time.UTC().Format(time.RFC3339), d.Action, formatDecision(d))
 		}
+		_ = t.Write(b, false)
 	}
-	_ = t.Flush()
 }
 
 // decisionsByUID returns decisions by pod UID: those of currentUID first, then of other pods,

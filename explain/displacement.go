@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/displacement"
@@ -18,12 +17,13 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, o TextOptions) err
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d displaced%s\n", len(list), formatCauses(list))
 	if len(list) > 0 {
-		t := table.New(table.Columns("AGO", "POD", "NODE", "CAUSE", "REQUESTED BY", "BUDGETS", "REPLACEMENT", "READY AFTER"),
-			table.WideColumns("OWNER", "DELETED AFTER", "MESSAGE"))
+		t := table.New(table.Columns("AGO", "POD", "CAUSE", "REQUESTED BY", "NODE", "REPLACEMENT"),
+			table.WideColumns("READY AFTER", "BUDGETS", "OWNER", "DELETED AFTER", "MESSAGE"))
+		t.Key = 2
 		shown := o.limited(len(list))
 		for _, d := range list[:shown] {
-			t.AddRow(ageOf(o.Now, d.Time), oneLine(d.Pod.Key()), orDash(oneLine(d.Node)), oneLine(d.Cause), orDash(requestedBy(d)), budgetsOf(d), replacementOf(d), readyAfter(d),
-				ownerOf(d), deletedAfter(d), orDash(oneLine(d.Message)))
+			t.AddRow(ageOf(o.Now, d.Time), oneLine(d.Pod.Key()), oneLine(d.Cause), orDash(requestedBy(d)), orDash(oneLine(d.Node)), replacementOf(d),
+				readyAfter(d), budgetsOf(d), ownerOf(d), deletedAfter(d), orDash(oneLine(d.Message)))
 		}
 		_ = t.Write(&b, o.Wide)
 		if more := len(list) - shown; more > 0 {
@@ -136,11 +136,11 @@ func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now tim
 		fmt.Fprintf(&b, " from node %s", oneLine(d.Node))
 	}
 	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
-	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	t := table.New(table.Columns("", ""), nil)
 	for _, line := range displacementLines(d) {
-		fmt.Fprintf(t, "  %s\t%s\n", line[0], oneLine(line[1]))
+		t.AddRow("  "+line[0], oneLine(line[1]))
 	}
-	_ = t.Flush()
+	_ = t.Write(&b, false)
 	if earlier > 0 {
 		fmt.Fprintf(&b, "%d earlier displacements of pods with this name (-o json lists them)\n", earlier)
 	}

@@ -34,8 +34,8 @@ func TestEvictionsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2 displaced: 1 by Preemption, 1 by Pressure
-AGO  POD     NODE  CAUSE       REQUESTED BY  BUDGETS                REPLACEMENT  READY AFTER
-5m   ns/low  n1    Preemption  pod ns/high   a 2 to 1, b overruled  low-2 on n3  1m30s
+AGO  POD     CAUSE       REQUESTED BY  NODE  REPLACEMENT
+5m   ns/low  Preemption  pod ns/high   n1    low-2 on n3
 and 1 more (--all shows them)
 `
 	if b.String() != want {
@@ -60,7 +60,8 @@ func TestDisplacementText(t *testing.T) {
   budgets      not checked for this cause
   deleted      not yet
   replacement  none: the pod had no controller
-  source       the pod's condition and events; the component that displaced it wrote no record
+  source       the pod's condition and events; the component that displaced it
+               wrote no record
 `} {
 		var b strings.Builder
 		if err := DisplacementText(&b, testDisplacements()[i], 2-2*i, displacedAt.Add(5*time.Minute)); err != nil {

@@ -97,11 +97,12 @@ func TestQueueText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated
-POD          PRIORITY  STATE          SINCE  AGE  WAITS FOR
-a/nominated  0         nominated      2d     2d   victims on n7
-a/first      5         new            1s     1s   its turn with s
-a/late       0         new            60s    60s  its turn with s
-a/big        7         unschedulable  2m     3h   0/2 nodes are available: 2 Insufficient cpu
+POD          PRIORITY  STATE          AGE  WAITS FOR
+a/nominated  0         nominated      2d   victims on n7
+a/first      5         new            1s   its turn with s
+a/late       0         new            60s  its turn with s
+a/big        7         unschedulable  3h   0/2 nodes are available: 2
+                                           Insufficient cpu
 and 1 more (--all shows them)
 `
 	if b.String() != want {

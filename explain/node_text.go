@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/decision"
@@ -64,16 +63,15 @@ func (e *NodeExplanation) resourceRows() []resourceRow {
 
 func (e *NodeExplanation) writeResources(b *strings.Builder) {
 	b.WriteString("\n")
-	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tFREE\tUSED")
+	t := table.New(table.Columns("RESOURCE", "REQUESTED", "ALLOCATABLE", "FREE", "USED"), nil)
 	for _, r := range e.resourceRows() {
 		share := "-"
 		if r.allocatable > 0 {
 			share = fmt.Sprintf("%d%%", 100*r.requested/r.allocatable)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.requested), FormatQuantity(r.name, r.allocatable), FormatQuantity(r.name, r.allocatable-r.requested), share)
+		t.AddRow(r.name, FormatQuantity(r.name, r.requested), FormatQuantity(r.name, r.allocatable), FormatQuantity(r.name, r.allocatable-r.requested), share)
 	}
-	_ = t.Flush()
+	_ = t.Write(b, false)
 }
 
 func (e *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {

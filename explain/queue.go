@@ -65,10 +65,10 @@ func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 	}
 	b.WriteString("\n")
 	if len(list) > 0 {
-		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "SINCE", "AGE", "WAITS FOR"), table.WideColumns("SCHEDULER", "NOMINATED NODE"))
+		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "AGE", "WAITS FOR"), table.WideColumns("SINCE", "SCHEDULER", "NOMINATED NODE"))
 		shown := o.limited(len(list))
 		for _, p := range list[:shown] {
-			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Since), ageOf(o.Now, p.Created), waitsFor(&p), orDash(p.Scheduler), orDash(p.Nominated))
+			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Created), waitsFor(&p), ageOf(o.Now, p.Since), orDash(p.Scheduler), orDash(p.Nominated))
 		}
 		_ = t.Write(&b, o.Wide)
 		if more := len(list) - shown; more > 0 {

@@ -31,7 +31,9 @@ func TestZonesText(t *testing.T) {
 		"some nodes are unready": {nodes, `
 ZONE       STATE              READY   TAINTED  QUEUED  RATE
 (no zone)  Normal             1 of 1  0        0       1 node per 10s
-r/a        PartialDisruption  1 of 4  1        2       none: 50 nodes or fewer, and 55 % or more are not ready
+r/a        PartialDisruption  1 of 4  1        2       none: 50 nodes or fewer,
+                                                       and 55 % or more are not
+                                                       ready
 r/b        FullDisruption     0 of 2  0        2       1 node per 10s
 
 UNREADY NODE  ZONE  READY    FOR  NOEXECUTE TAINT

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // Summary is the result of a run.
@@ -120,10 +121,9 @@ func (s *Summary) Print(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "  %5d  %s\n", r.Pods, r.Message)
 	}
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tSHARE")
+	t := table.New(table.Columns("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE"), nil)
 	for _, u := range s.Utilization {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d%%\n", u.Resource, u.Requested, u.Allocatable, u.Percent)
+		t.AddRow(u.Resource, u.Requested, u.Allocatable, fmt.Sprintf("%d%%", u.Percent))
 	}
-	return t.Flush()
+	return t.Write(w, false)
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dataPaths are the paths that return data of the cluster.
 var dataPaths = []string{"/ui/api/user", "/ui/api/pod?namespace=a&name=b", "/ui/api/queue", "/ui/api/displacements", "/ui/cluster/api/v1/nodes",
 	"/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets"}
 

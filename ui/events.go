@@ -19,7 +19,6 @@ const eventTimeout = 20 * time.Second
 // heartbeatInterval is the interval of comments in a stream without events. They reveal lost connections.
 const heartbeatInterval = 15 * time.Second
 
-// wantsEvents reports whether a request is for a stream of events.
 func wantsEvents(r *http.Request) bool { return r.Header.Get("Accept") == eventStream }
 
 // events writes server-sent events. It has no queue: a write blocks until the client has received it, or fails.
@@ -39,7 +38,6 @@ func (e *events) send(name string, data []byte) error {
 	return e.write("event: " + name + "\ndata: " + string(data) + "\n\n")
 }
 
-// sendJSON sends a value as JSON.
 func (e *events) sendJSON(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -98,7 +98,6 @@ func (c Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// containerStatuses returns the statuses of all containers of a pod.
 func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // maxListed is the maximum number of consumers in the text output unless all are requested.
@@ -13,16 +14,19 @@ const maxListed = 20
 // Text writes a human-readable report: the file systems, the usage by kind, and the largest consumers.
 // If all is true, it writes all consumers.
 func (r *Report) Text(out io.Writer, all bool) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "Disks of node %s\n\n", r.Node)
-	fmt.Fprintln(w, "FILE SYSTEM\tDIRECTORY\tSIZE\tUSED\tAVAILABLE\tINODES USED")
+	var b strings.Builder
+	fmt.Fprintf(&b, "Disks of node %s\n\n", r.Node)
+	fileSystems := table.New(table.Columns("FILE SYSTEM", "DIRECTORY", "SIZE", "USED", "AVAILABLE", "INODES USED"), nil)
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, FormatBytes(f.Capacity),
-			FormatBytes(f.Used), formatPercent(f.Used, f.Capacity), FormatBytes(f.Available), f.InodesUsed, f.Inodes)
+		fileSystems.AddRow(strings.Join(f.Names, ", "), f.Dir, FormatBytes(f.Capacity),
+			fmt.Sprintf("%s (%s)", FormatBytes(f.Used), formatPercent(f.Used, f.Capacity)), FormatBytes(f.Available), fmt.Sprintf("%d (%s)", f.InodesUsed, formatPercent(f.InodesUsed, f.Inodes)))
 	}
-	fmt.Fprintln(w, "\nUSED BY\tCOUNT\tSIZE\tSHARE OF USED")
-	r.writeKinds(w)
-	fmt.Fprintln(w, "\nSIZE\tINODES\tKIND\tPOD\tNAME\tNOTE")
+	_ = fileSystems.Write(&b, false)
+	b.WriteString("\n")
+	_ = r.kinds().Write(&b, false)
+	b.WriteString("\n")
+	consumers := table.New(table.Columns("SIZE", "KIND", "NAME", "POD", "INODES", "NOTE"), nil)
+	consumers.Key = 3
 	shown := r.Consumers
 	if !all {
 		shown = shown[:min(len(shown), maxListed)]
@@ -32,23 +36,26 @@ func (r *Report) Text(out io.Writer, all bool) error {
 		if pod == "" {
 			pod = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", FormatBytes(c.Bytes), c.Inodes, c.Kind, pod, c.Name, c.note())
+		consumers.AddRow(FormatBytes(c.Bytes), c.Kind, c.Name, pod, fmt.Sprint(c.Inodes), c.note())
 	}
+	_ = consumers.Write(&b, false)
 	if hidden := r.Consumers[len(shown):]; len(hidden) > 0 {
 		bytes := int64(0)
 		for _, c := range hidden {
 			bytes += c.Bytes
 		}
-		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", FormatBytes(bytes), len(hidden))
+		fmt.Fprintf(&b, "%s in %d more; list them with -o json or --pods\n", FormatBytes(bytes), len(hidden))
 	}
 	for _, reason := range r.Unknown {
-		fmt.Fprintf(w, "\nNot measured: %s\n", reason)
+		fmt.Fprintf(&b, "\nNot measured: %s\n", reason)
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
-// writeKinds writes the usage of each kind of consumer, and the other usage of each file system.
-func (r *Report) writeKinds(w io.Writer) {
+// kinds returns the usage of each kind of consumer, and the other usage of each file system.
+func (r *Report) kinds() *table.Table {
+	t := table.New(table.Columns("USED BY", "COUNT", "SIZE", "SHARE OF USED"), nil)
 	used := int64(0)
 	for _, f := range r.FileSystems {
 		used += f.Used
@@ -61,12 +68,13 @@ func (r *Report) writeKinds(w io.Writer) {
 			}
 		}
 		if count > 0 {
-			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, FormatBytes(bytes), formatPercent(bytes, used))
+			t.AddRow(kind+"s", fmt.Sprint(count), FormatBytes(bytes), formatPercent(bytes, used))
 		}
 	}
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], FormatBytes(f.Other), formatPercent(f.Other, used))
+		t.AddRow("other ("+f.Names[0]+")", "", FormatBytes(f.Other), formatPercent(f.Other, used))
 	}
+	return t
 }
 
 // note returns the NOTE column.

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/berthproject/berth/agent/disk"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // Report is the state of a node's eviction manager: each threshold with the last value of its signal, and the
@@ -132,9 +133,9 @@ const maxListed = 5
 
 // Text writes the report as tables, with the first pods of each order or all.
 func (r *Report) Text(out io.Writer, all bool) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "Pressure of node %s\n\n", r.Node)
-	fmt.Fprintln(w, "SIGNAL\tAVAILABLE\tCAPACITY\tTHRESHOLD\tGRACE\tSTATE")
+	var b strings.Builder
+	fmt.Fprintf(&b, "Pressure of node %s\n\n", r.Node)
+	signals := table.New(table.Columns("SIGNAL", "AVAILABLE", "CAPACITY", "THRESHOLD", "GRACE", "STATE"), nil)
 	for i := range r.Thresholds {
 		t := &r.Thresholds[i]
 		state, available, capacity, threshold := "ok", formatAmount(t.Resource, t.Available), formatAmount(t.Resource, t.Capacity), formatAmount(t.Resource, t.Threshold)
@@ -145,10 +146,11 @@ func (r *Report) Text(out io.Writer, all bool) error {
 				threshold = "-" // a percentage of an unknown capacity
 			}
 		case !t.MetSince.IsZero():
-			state = "met since " + t.MetSince.Format(time.RFC3339)
+			state = "met for " + r.At.Sub(t.MetSince).Round(time.Second).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%v\t%s\n", t.Signal, available, capacity, threshold, time.Duration(t.GraceSeconds*float64(time.Second)), state)
+		signals.AddRow(t.Signal, available, capacity, threshold, time.Duration(t.GraceSeconds*float64(time.Second)).String(), state)
 	}
+	_ = signals.Write(&b, false)
 	shownResources := map[string]bool{} // without all, one order for each resource
 	for i := range r.Resources {
 		x := &r.Resources[i]
@@ -156,7 +158,8 @@ func (r *Report) Text(out io.Writer, all bool) error {
 			continue
 		}
 		shownResources[x.Resource] = true
-		fmt.Fprintf(w, "\nEVICTED FIRST FOR %s\tUSED\tREQUESTED\tREASON\n", x.Signal)
+		b.WriteString("\n")
+		pods := table.New(table.Columns("EVICTED FIRST FOR "+x.Signal, "USED", "REQUESTED", "REASON"), nil)
 		shown := x.Pods
 		if !all {
 			shown = shown[:min(len(shown), maxListed)]
@@ -171,13 +174,15 @@ func (r *Report) Text(out io.Writer, all bool) error {
 			if p == next {
 				reason = "next: " + reason
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Pod, used, formatAmount(x.Resource, p.Requested), reason)
+			pods.AddRow(p.Pod, used, formatAmount(x.Resource, p.Requested), reason)
 		}
+		_ = pods.Write(&b, false)
 		if hidden := len(x.Pods) - len(shown); hidden > 0 {
-			fmt.Fprintf(w, "(%d more; list them with --pods or -o json)\n", hidden)
+			fmt.Fprintf(&b, "(%d more; list them with --pods or -o json)\n", hidden)
 		}
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // formatAmount returns an amount with the unit of its resource.

@@ -57,7 +57,6 @@ func (d *directory) expect(want string) {
 	}
 }
 
-// first returns the first pod.
 func (d *directory) first() *corev1.Pod {
 	pods, _ := d.unique()
 	return pods[0]

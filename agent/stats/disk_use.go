@@ -120,7 +120,6 @@ func add(sum *nodepressure.FsStats, u DirUsage) {
 	*sum = nodepressure.FsStats{Known: true, Bytes: sum.Bytes + u.Bytes, Inodes: sum.Inodes + u.Inodes}
 }
 
-// containerNames returns the names of all containers of a pod.
 func containerNames(pod *corev1.Pod) (out []string) {
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {

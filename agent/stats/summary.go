@@ -107,7 +107,6 @@ func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
 	return out
 }
 
-// summaries returns the stats of the pods.
 func (p *Pods) summaries(ctx context.Context, now time.Time, list []*corev1.Pod) []stats.PodStats {
 	out := make([]stats.PodStats, 0, len(list))
 	for _, pod := range list {

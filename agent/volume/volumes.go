@@ -188,7 +188,6 @@ func (p *podVolumes) isTornDown() bool {
 	return p.tornDown
 }
 
-// setUp sets up one volume of a pod.
 func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, dir string, volume *corev1.Volume) (mountedVolume, error) {
 	dir = filepath.Join(dir, "volumes", pluginDirName(volume), volume.Name)
 	switch s := volume.VolumeSource; {
@@ -212,7 +211,6 @@ func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, d
 	return m, p.writePayload(volume, m, files)
 }
 
-// writePayload writes the files of a volume.
 func (p *podVolumes) writePayload(volume *corev1.Volume, m mountedVolume, files payload) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

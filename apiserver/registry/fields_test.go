@@ -21,7 +21,6 @@ func deployment(replicas, ready int32) *appsv1.Deployment {
 	}
 }
 
-// kindOf returns the kind of a resource.
 func kindOf(t *testing.T, resource string) kinds.Kind {
 	t.Helper()
 	table := kinds.All()

@@ -159,7 +159,6 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	}), nil
 }
 
-// transformer returns the transformer of a resource.
 func (o Options) transformer(resource schema.GroupResource) value.Transformer {
 	if o.Transformers == nil {
 		return identity.NewEncryptCheckTransformer()

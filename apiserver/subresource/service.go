@@ -264,7 +264,6 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 	return nil, nil
 }
 
-// allocationsOf returns the allocations of a service.
 func allocationsOf(service *corev1.Service) []allocation {
 	var out []allocation
 	for _, address := range service.Spec.ClusterIPs {

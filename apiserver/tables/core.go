@@ -58,7 +58,6 @@ func podTemplateRow(t *corev1.PodTemplate) []any {
 	return []any{t.Name, names, images, labels.FormatLabels(t.Template.Labels)}
 }
 
-// containerCells returns the container names and images.
 func containerCells(list []corev1.Container) (names, images string) {
 	var n, i []string
 	for _, c := range list {

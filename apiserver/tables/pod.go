@@ -98,7 +98,6 @@ func summarize(pod *corev1.Pod) podSummary {
 	return s
 }
 
-// addRestarts adds the restarts of a container.
 func (s *podSummary) addRestarts(c *corev1.ContainerStatus) {
 	s.restarts += int(c.RestartCount)
 	if t := c.LastTerminationState.Terminated; t != nil && s.lastRestart.Before(&t.FinishedAt) {

@@ -39,11 +39,14 @@ func addCompletions(root *cobra.Command) {
 		"berth kubectl":              completeKubectl,
 	}
 	flags := map[string]completionFunc{
-		"berth evictions --namespace": completeNamespaces,
-		"berth evictions --node":      completeNodes,
-		"berth evictions --cause":     completeCauses,
-		"berth load --namespace":      completeNamespaces,
-		"berth agent --node-name":     completeNodes,
+		"berth explain pod --namespace":          completeNamespaces,
+		"berth explain displacement --namespace": completeNamespaces,
+		"berth queue --namespace":                completeNamespaces,
+		"berth evictions --namespace":            completeNamespaces,
+		"berth evictions --node":                 completeNodes,
+		"berth evictions --cause":                completeCauses,
+		"berth load --namespace":                 completeNamespaces,
+		"berth agent --node-name":                completeNodes,
 	}
 	var add func(cmd *cobra.Command)
 	add = func(cmd *cobra.Command) {
@@ -55,6 +58,9 @@ func addCompletions(root *cobra.Command) {
 			if command, flag, _ := strings.Cut(name, " --"); command == path {
 				_ = cmd.RegisterFlagCompletionFunc(flag, f)
 			}
+		}
+		if cmd.Flags().Lookup("context") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("context", completeContexts)
 		}
 		for _, c := range cmd.Commands() {
 			add(c)
@@ -100,8 +106,7 @@ func completionClient(cmd *cobra.Command) kubernetes.Interface {
 	if f := cmd.Flags().Lookup("file"); f != nil && f.Changed {
 		return nil
 	}
-	kubeconfig, _ := cmd.Flags().GetString("kubeconfig") // "" without the flag
-	config, err := cli.ClientConfig(kubeconfig, "berth-completion")
+	config, err := commandCluster(cmd).Config("berth-completion")
 	if err != nil {
 		return nil
 	}
@@ -111,6 +116,31 @@ func completionClient(cmd *cobra.Command) kubernetes.Interface {
 		return nil
 	}
 	return client
+}
+
+// commandCluster returns the cluster that the flags of a command select.
+func commandCluster(cmd *cobra.Command) *cli.Cluster {
+	var c cli.Cluster
+	c.Kubeconfig, _ = cmd.Flags().GetString("kubeconfig") // "" without the flag
+	c.Context, _ = cmd.Flags().GetString("context")
+	return &c
+}
+
+// commandNamespace returns the namespace of pods whose namespace an argument does not give, and whether -n gives it.
+func commandNamespace(cmd *cobra.Command) (namespace string, fromFlag bool) {
+	if namespace, _ = cmd.Flags().GetString("namespace"); namespace != "" {
+		return namespace, true
+	}
+	return commandCluster(cmd).Namespace(), false
+}
+
+func completeContexts(cmd *cobra.Command, _ []string, prefix string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, name := range commandCluster(cmd).Contexts() {
+		if strings.HasPrefix(name, prefix) {
+			out = append(out, name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 var (
@@ -134,9 +164,17 @@ var (
 		}
 		return out
 	})
-	completePods = completeNames(func(ctx context.Context, client kubernetes.Interface, prefix string) (out []string) {
+)
+
+// completePods completes pods: with -n those of the namespace, else also NAMESPACE/NAME.
+func completePods(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	defaultNamespace, only := commandNamespace(cmd)
+	return completeNames(func(ctx context.Context, client kubernetes.Interface, prefix string) (out []string) {
 		namespace, _, qualified := strings.Cut(prefix, "/")
-		if !qualified {
+		switch {
+		case only:
+			namespace = defaultNamespace
+		case !qualified:
 			namespace = ""
 		}
 		list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: maxCompletions})
@@ -144,16 +182,16 @@ var (
 			return nil
 		}
 		for _, p := range list.Items {
-			out = append(out, podCompletion(p.Namespace, p.Name, qualified))
+			out = append(out, podCompletion(p.Namespace, p.Name, defaultNamespace, qualified))
 		}
 		return out
-	})
-)
+	})(cmd, args, prefix)
+}
 
-// podCompletion returns the name of a pod as an argument: NAMESPACE/NAME, or NAME in
-// namespace default unless qualified is set.
-func podCompletion(namespace, name string, qualified bool) string {
-	if namespace == metav1.NamespaceDefault && !qualified {
+// podCompletion returns the name of a pod as an argument: NAMESPACE/NAME, or NAME in the default namespace unless
+// qualified is set.
+func podCompletion(namespace, name, defaultNamespace string, qualified bool) string {
+	if namespace == defaultNamespace && !qualified {
 		return name
 	}
 	return namespace + "/" + name
@@ -161,17 +199,21 @@ func podCompletion(namespace, name string, qualified bool) string {
 
 // completeDisplaced returns the pods with a displacement record.
 func completeDisplaced(cmd *cobra.Command, _ []string, prefix string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	var source recordSource
-	source.kubeconfig, _ = cmd.Flags().GetString("kubeconfig")
+	source := recordSource{Cluster: *commandCluster(cmd)}
 	source.journal, _ = cmd.Flags().GetString("journal")
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	list, err := source.read(ctx, io.Discard, "", "")
+	defaultNamespace, only := commandNamespace(cmd)
+	namespace := ""
+	if only {
+		namespace = defaultNamespace
+	}
+	list, err := source.read(ctx, io.Discard, namespace, "")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	for _, d := range list[:min(len(list), maxCompletions)] {
-		name := podCompletion(d.Pod.Namespace, d.Pod.Name, strings.Contains(prefix, "/"))
+		name := podCompletion(d.Pod.Namespace, d.Pod.Name, defaultNamespace, strings.Contains(prefix, "/"))
 		if strings.HasPrefix(name, prefix) && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
@@ -188,7 +230,6 @@ func completeCauses(_ *cobra.Command, _ []string, prefix string) (out []cobra.Co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeKubectl returns the completions of kubectl.
 func completeKubectl(_ *cobra.Command, args []string, prefix string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	flags, err := kubectlConfigFlags(args)
 	if err != nil {

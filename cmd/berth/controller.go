@@ -24,6 +24,7 @@ import (
 	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/internal/table"
 )
 
 type controllerFlags struct {
@@ -38,7 +39,7 @@ func controllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller [CONTROLLER...]",
 		Short: "Run controllers against Berth's API server or a Kubernetes cluster",
-		Long: cli.WrapText("Runs the controllers "+strings.Join(controllerNames(), ", ")+".") + `
+		Long: table.Fill("Runs the controllers "+strings.Join(controllerNames(), ", ")+".", table.Width) + `
 
 Against Berth's API server all controllers run, or only the named ones. Against
 another API server only the named ones run. None starts while

@@ -55,7 +55,7 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, info.GitVersion)
 	}
 	target := &demoCluster{config: config}
-	dir := cli.KubeconfigDir(f.kubeconfig)
+	dir := (&cli.Cluster{Kubeconfig: f.kubeconfig}).Dir()
 	if _, err := os.Stat(filepath.Join(dir, "pki", "ca.key")); err == nil {
 		target.credential = func(id pki.Identity) (*rest.Config, error) {
 			text, err := newKubeconfig(dir, id)

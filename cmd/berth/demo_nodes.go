@@ -22,6 +22,7 @@ import (
 	"github.com/berthproject/berth/internal/localnodes"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // The number of demo nodes and the resources of each.
@@ -128,8 +129,8 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 		c.printVirtualSummary(out)
 		return
 	}
-	fmt.Fprintf(out, "Three simulated nodes (%s): %s, each with %dMi of memory and of disk.\nThey run no processes; resource usage is scripted.\n",
-		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)
+	fmt.Fprint(out, table.Wrap(fmt.Sprintf("Three simulated nodes (%s): %s, each with %dMi of memory and of disk.\nThey run no processes; resource usage is scripted.\n",
+		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)))
 }
 
 // options returns the demo options that depend on the nodes.

@@ -29,6 +29,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
 	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/table"
 )
 
 const (
@@ -114,6 +115,6 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 }
 
 func (c *demoNodeSet) printVirtualSummary(out io.Writer) {
-	fmt.Fprintf(out, "Three virtual nodes on this machine: %s, each with %dMi of memory and of disk.\nPods run as processes in the embedded runtime: containment, not a security boundary.\n",
-		strings.Join(c.names, ", "), demoMemory>>20)
+	fmt.Fprint(out, table.Wrap(fmt.Sprintf("Three virtual nodes on this machine: %s, each with %dMi of memory and of disk.\nPods run as processes in the embedded runtime: containment, not a security boundary.\n",
+		strings.Join(c.names, ", "), demoMemory>>20)))
 }

@@ -91,9 +91,9 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	}
 	var r *drain.Result
 	if f.whatIf {
-		r, err = f.preview(cmd.Context(), scheduler, dedupe(nodes))
+		r, err = f.preview(cmd.Context(), scheduler, dedupe(cli.NodeNames(nodes)))
 	} else {
-		r, err = f.drain(cmd, scheduler, dedupe(nodes))
+		r, err = f.drain(cmd, scheduler, dedupe(cli.NodeNames(nodes)))
 	}
 	if r != nil {
 		if err := f.print(cmd.OutOrStdout(), r); err != nil {
@@ -166,7 +166,7 @@ func previewDrain(s drain.Scheduler, objects []runtime.Object, nodes []string, o
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
-	config, err := cli.ClientConfig(f.source.kubeconfig, "berth-drain")
+	config, err := f.source.Config("berth-drain")
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 
 func (f *evictionFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the pods")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the pods (default: that of the context)")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "list pods of all namespaces")
 	flags.StringVar(&f.node, "node", "", "only pods displaced from this node")
 	flags.StringVar(&f.owner, "owner", "", "only pods of this owner: NAME or KIND/NAME, also a Deployment")
@@ -87,7 +87,8 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("namespace") {
 			return errors.New("-n and -A: use only one of them")
 		}
-		f.namespace = ""
+	} else if f.namespace == "" {
+		f.namespace = f.source.Namespace()
 	}
 	list, err := f.source.read(cmd.Context(), cmd.ErrOrStderr(), f.namespace, "")
 	if err != nil {
@@ -110,22 +111,25 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 }
 
 // recordSource is where displacement records are read from: the API, a journal, or both.
-type recordSource struct{ kubeconfig, journal string }
+type recordSource struct {
+	cli.Cluster
+	journal string
+}
 
 func (s *recordSource) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	s.Cluster.AddFlags(f)
 	f.StringVar(&s.journal, "journal", "", "journal `directory`; it is read even if the API server is unreachable")
 }
 
 // read returns the displacements in a namespace, or of one pod if pod is set. If the API cannot
 // be read, it returns those of the journal that --journal names, with a warning.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
-	dir, err := journalDir(s.journal, s.kubeconfig)
+	dir, err := journalDir(s.journal, &s.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	source := history.Source{Journal: dir, Namespace: namespace, Pod: pod}
-	config, err := cli.ClientConfig(s.kubeconfig, "berth-evictions")
+	config, err := s.Config("berth-evictions")
 	if err == nil {
 		source.Client, err = kubernetes.NewForConfig(config)
 	}

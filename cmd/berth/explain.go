@@ -33,9 +33,9 @@ func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Explain scheduling, displacement and the state of a node",
-		Example: `  berth explain pod default/web-1
+		Example: `  berth explain pod web-1
   berth explain node n7
-  berth explain displacement shop/web-0`,
+  berth explain displacement web-0 -n shop`,
 	}
 	cmd.AddCommand(explainPodCommand(), explainNodeCommand(), explainDisplacementCommand())
 	return cmd
@@ -55,14 +55,15 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`
 func explainPodCommand() *cobra.Command {
 	var source objectSource
 	var output cli.Output
-	var journalPath, at string
+	var namespace, journalPath, at string
 	var nodes bool
 	cmd := &cobra.Command{
-		Use:   "pod [NAMESPACE/]NAME",
-		Short: "Explain why a pod is pending, or how its node was chosen",
-		Long:  explainPodLong,
-		Example: `  berth explain pod default/web-1
-  berth explain pod web-1 --nodes
+		Use:     "pod NAME",
+		Aliases: []string{"pods", "po"},
+		Short:   "Explain why a pod is pending, or how its node was chosen",
+		Long:    explainPodLong,
+		Example: `  berth explain pod web-1 -n shop
+  berth explain pod shop/web-1 --nodes
   berth explain pod web-1 -o json
   berth explain pod web-1 --at 2026-03-01T12:00:00Z
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
@@ -73,7 +74,10 @@ func explainPodCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			namespace, name := cli.SplitPodName(args[0])
+			namespace, name, err := cli.PodName(args[0], namespace, source.defaultNamespace)
+			if err != nil {
+				return err
+			}
 			if at != "" {
 				return source.explainAt(cmd.OutOrStdout(), settings, journalPath, namespace, name, at, &output, nodes)
 			}
@@ -86,7 +90,7 @@ func explainPodCommand() *cobra.Command {
 				return err
 			}
 			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
-				displaced, err := (&recordSource{journal: journalPath, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
+				displaced, err := (&recordSource{journal: journalPath, Cluster: source.Cluster}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
 				if err != nil && len(decisions) == 0 {
 					return err
 				}
@@ -101,6 +105,7 @@ func explainPodCommand() *cobra.Command {
 		},
 	}
 	source.addFlags(cmd.Flags())
+	addNamespaceFlag(cmd.Flags(), &namespace)
 	cmd.Flags().StringVar(&journalPath, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
 	cmd.Flags().StringVar(&at, "at", "", "`time`, such as 2026-03-01T12:00:00Z, whose recorded state is evaluated instead of the present one; reads the journal only")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
@@ -110,14 +115,26 @@ func explainPodCommand() *cobra.Command {
 
 // objectSource is where objects are read from: dump files or a cluster.
 type objectSource struct {
+	cli.Cluster
 	dumps, configs []string
-	kubeconfig     string
 }
 
 func (s *objectSource) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	settings.AddFlag(f, &s.configs)
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	s.Cluster.AddFlags(f)
+}
+
+func addNamespaceFlag(f *pflag.FlagSet, namespace *string) {
+	f.StringVarP(namespace, "namespace", "n", "", "namespace of the pod (default: that of the context)")
+}
+
+// defaultNamespace returns the namespace of pods whose namespace is not given.
+func (s *objectSource) defaultNamespace() string {
+	if len(s.dumps) > 0 {
+		return metav1.NamespaceDefault
+	}
+	return s.Namespace()
 }
 
 // read returns all objects that scheduling uses. From a cluster it omits finished pods,
@@ -126,7 +143,7 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if len(s.dumps) > 0 {
 		return informers.ReadDump(s.dumps)
 	}
-	config, err := cli.ClientConfig(s.kubeconfig, "berth-explain")
+	config, err := s.Config("berth-explain")
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +181,7 @@ func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, nam
 	if len(s.dumps) > 0 && journalPath == "" {
 		return nil, nil
 	}
-	dir, err := journalDir(journalPath, s.kubeconfig)
+	dir, err := journalDir(journalPath, &s.Cluster)
 	if err != nil || dir == "" {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *objectSource) explainAt(w io.Writer, settings settings.Settings, journa
 	if len(s.dumps) > 0 {
 		return errors.New("--at: evaluates the recorded state: remove -f")
 	}
-	dir, err := journalDir(journalPath, s.kubeconfig)
+	dir, err := journalDir(journalPath, &s.Cluster)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,9 @@ func explainNodeCommand() *cobra.Command {
 	var output cli.Output
 	var all, disk, pressure bool
 	cmd := &cobra.Command{
-		Use:   "node NAME",
-		Short: "Explain what uses a node and which pending pods would fit",
+		Use:     "node NAME",
+		Aliases: []string{"nodes", "no"},
+		Short:   "Explain what uses a node and which pending pods would fit",
 		Long: `Reports for each resource of a node what is requested and what is free, its
 taints and bad conditions, its pods, reservations and Avoid Holds, and which
 pending pods would fit or which plugin rejects them. With --disk the node's
@@ -42,7 +43,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
   berth explain node n7 -f dump.yaml -o json`,
 		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reportName := ""
+			node, reportName := cli.NodeNames(args)[0], ""
 			switch {
 			case disk && pressure:
 				return errors.New("--disk, --pressure: use only one of them")
@@ -55,7 +56,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 				if err := output.Only("--"+reportName, cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
 					return err
 				}
-				return explainNodeAgent(cmd.Context(), cmd.OutOrStdout(), source, args[0], reportName, &output, all)
+				return explainNodeAgent(cmd.Context(), cmd.OutOrStdout(), source, node, reportName, &output, all)
 			}
 			settings, err := settings.Load(source.configs)
 			if err != nil {
@@ -65,7 +66,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			if err != nil {
 				return err
 			}
-			return explainNode(cmd.OutOrStdout(), settings, objects, args[0], &output, all)
+			return explainNode(cmd.OutOrStdout(), settings, objects, node, &output, all)
 		},
 	}
 	source.addFlags(cmd.Flags())

@@ -30,7 +30,7 @@ func explainNodeAgent(ctx context.Context, w io.Writer, source objectSource, nod
 	if len(source.dumps) > 0 {
 		return fmt.Errorf("explain node %s --%s: -f %s: a dump has no reports of agents; remove -f", node, reportName, source.dumps[0])
 	}
-	config, err := cli.ClientConfig(source.kubeconfig, "berth-explain")
+	config, err := source.Config("berth-explain")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ func TestFlagErrors(t *testing.T) {
 		{"drian", "unknown command \"drian\" for \"berth\"\n\nDid you mean this?\n\tdrain\n"},
 		{"explain pdo x", "unknown command \"pdo\" for \"berth explain\": did you mean pod? (see `berth explain --help`)"},
 		{"explain thing", "unknown command \"thing\" for \"berth explain\" (see `berth explain --help`)"},
+		{"explain pod/web-1", "unknown command \"pod/web-1\" for \"berth explain\": did you mean `berth explain pod web-1`? (see `berth explain --help`)"},
 		{"image lod app.tar", "unknown command \"lod\" for \"berth image\": did you mean load? (see `berth image --help`)"},
 		{"descheduler covert p.yaml", "unknown command \"covert\" for \"berth descheduler\": did you mean convert? (see `berth descheduler --help`)"},
 		{"controller taint", ": did you mean tainteviction?"},
@@ -29,8 +30,8 @@ func TestFlagErrors(t *testing.T) {
 		{"image rm", "image rm: no image given: requires one or more, for example"},
 		{"image pull", "image pull: no image given: requires one or more, for example"},
 		{"descheduler convert", "descheduler convert: 0 arguments given: requires exactly one policy file"},
-		{"explain pod a/b/c", `explain pod: "a/b/c": must be NAMESPACE/NAME, or NAME in namespace default, for example`},
-		{"explain displacement /a", `explain displacement: "/a": must be NAMESPACE/NAME`},
+		{"explain pod a/b/c", `explain pod: "a/b/c": must be NAME, NAMESPACE/NAME or pod/NAME, for example`},
+		{"explain displacement /a", `explain displacement: "/a": must be NAME, NAMESPACE/NAME or pod/NAME`},
 		{"explain pod", "explain pod: 0 arguments given: requires exactly one pod, for example"},
 		{"config --config " + missingFile, "--config " + missingFile + ": no such file or directory"},
 	} {

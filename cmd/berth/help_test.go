@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/internal/archtest"
-	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // TestHelp checks the help of each command: line length, banned words and examples. The help of
@@ -42,8 +42,8 @@ func checkHelp(t *testing.T, cmd *cobra.Command) {
 	}
 	for line := range strings.Lines(b.String()) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "        ")
-		if n := utf8.RuneCountInString(line); n > cli.HelpWidth {
-			t.Errorf("%s --help: got %d columns, want at most %d: %s", cmd.CommandPath(), n, cli.HelpWidth, line)
+		if n := utf8.RuneCountInString(line); n > table.Width {
+			t.Errorf("%s --help: got %d columns, want at most %d: %s", cmd.CommandPath(), n, table.Width, line)
 		}
 	}
 	if word := archtest.BannedWords.FindString(strings.Join(strings.Fields(b.String()), " ")); word != "" {

@@ -41,14 +41,14 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 
 // journalDir returns the directory to read a journal from: the given one, else the one
 // next to the kubeconfig that the command uses; empty if there is none.
-func journalDir(path, kubeconfig string) (string, error) {
+func journalDir(path string, cluster *cli.Cluster) (string, error) {
 	if path != "" && !isDir(path) {
 		return "", fmt.Errorf("--journal %s: must be an existing journal directory of berth up, berth controller or berth scheduler", path)
 	}
 	if path != "" {
 		return path, nil
 	}
-	dir := filepath.Join(cli.KubeconfigDir(kubeconfig), "journal") // in a data directory the journal is next to the kubeconfig
+	dir := filepath.Join(cluster.Dir(), "journal") // in a data directory the journal is next to the kubeconfig
 	if !isDir(dir) {
 		return "", nil
 	}

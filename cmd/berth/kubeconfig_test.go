@@ -102,7 +102,7 @@ func TestJournalNextToKubeconfig(t *testing.T) {
 			flag = cli.KubeconfigPath(dirs[tc.flag])
 		}
 		t.Setenv("KUBECONFIG", env)
-		if got, err := journalDir("", flag); err != nil || got != filepath.Join(dirs[tc.want], "journal") {
+		if got, err := journalDir("", &cli.Cluster{Kubeconfig: flag}); err != nil || got != filepath.Join(dirs[tc.want], "journal") {
 			t.Errorf("KUBECONFIG=%s --kubeconfig %s: got %s and error %v, want that of %s", env, flag, got, err, tc.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +18,11 @@ import (
 )
 
 func loadCommand() *cobra.Command {
-	var kubeconfig, list string
+	var cluster cli.Cluster
+	var list string
 	var output cli.Output
 	var limit int
-	o := load.Options{Namespace: "default", Settle: 30 * time.Second}
+	o := load.Options{Settle: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Create the pods of an OpenB pod list and report the result",
@@ -40,7 +42,8 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 			case o.Rate < 0:
 				return fmt.Errorf("--rate %g: must not be negative; 0 for no limit", o.Rate)
 			}
-			config, err := cli.ClientConfig(kubeconfig, "berth-load")
+			o.Namespace = cmp.Or(o.Namespace, cluster.Namespace())
+			config, err := cluster.Config("berth-load")
 			if err != nil {
 				return err
 			}
@@ -69,9 +72,9 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 	f.StringVar(&list, "openb-pods", "", "OpenB pod list (CSV)")
 	f.Float64Var(&o.Rate, "rate", 0, "pods per second; 0 for no limit")
 	f.IntVar(&limit, "limit", 0, "number of pods; 0 for all")
-	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace of the pods")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the pods (default: that of the context)")
 	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting if no pod was placed or reported unschedulable for this long")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	cluster.AddFlags(f)
 	cli.AddOutputFlag(cmd, f, &output)
 	return cmd
 }

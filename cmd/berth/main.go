@@ -62,8 +62,7 @@ func rootCommand() *cobra.Command {
 	return cmd
 }
 
-// addCompletionCommand adds cobra's completion command, with lines of at most
-// [cli.HelpWidth] columns.
+// addCompletionCommand adds cobra's completion command, with lines of at most 80 columns.
 func addCompletionCommand(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -22,9 +23,10 @@ const maxQueued = 50
 
 func queueCommand() *cobra.Command {
 	var dumps []string
-	var kubeconfig, namespace string
+	var cluster cli.Cluster
+	var namespace string
 	var output cli.Output
-	var all bool
+	var all, allNamespaces bool
 	var debug debugEndpoint
 	cmd := &cobra.Command{
 		Use:   "queue",
@@ -44,13 +46,16 @@ Exits with 0 whatever it reports, with 1 on errors.`,
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if namespace != "" && allNamespaces {
+				return errors.New("-n and -A: use only one of them")
+			}
 			if debug.url != "" {
 				if namespace != "" {
 					return fmt.Errorf("--namespace %s: not supported with --scheduler, which returns the queue of all namespaces", namespace)
 				}
 				return debug.printQueue(cmd.Context(), cmd.OutOrStdout(), &output)
 			}
-			pods, err := pendingPods(cmd.Context(), kubeconfig, namespace, dumps)
+			pods, err := pendingPods(cmd.Context(), &cluster, namespace, dumps)
 			if err != nil {
 				return err
 			}
@@ -64,8 +69,9 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	cluster.AddFlags(f)
 	f.StringVarP(&namespace, "namespace", "n", "", "namespace of the pods (default: all)")
+	f.BoolVarP(&allNamespaces, "all-namespaces", "A", false, "list pods of all namespaces, as without -n")
 	cli.AddOutputFlag(cmd, f, &output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	f.BoolVar(&all, "all", false, fmt.Sprintf("list all pods, not only the first %d", maxQueued))
 	debug.addFlags(f)
@@ -85,7 +91,7 @@ func printQueue(w io.Writer, output *cli.Output, list []explain.PendingPod, o ex
 }
 
 // pendingPods returns the unfinished pods without a node in a namespace, or in all.
-func pendingPods(ctx context.Context, kubeconfig, namespace string, dumps []string) (out []*corev1.Pod, err error) {
+func pendingPods(ctx context.Context, cluster *cli.Cluster, namespace string, dumps []string) (out []*corev1.Pod, err error) {
 	if len(dumps) > 0 {
 		objects, err := informers.ReadDump(dumps)
 		if err != nil {
@@ -98,7 +104,7 @@ func pendingPods(ctx context.Context, kubeconfig, namespace string, dumps []stri
 		}
 		return out, nil
 	}
-	config, err := cli.ClientConfig(kubeconfig, "berth-queue")
+	config, err := cluster.Config("berth-queue")
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ type replayOutput struct {
 }
 
 func (f *replayFlags) run(ctx context.Context, w io.Writer) error {
-	dir, err := journalDir(f.journal, f.kubeconfig)
+	dir, err := journalDir(f.journal, &cli.Cluster{Kubeconfig: f.kubeconfig})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (o *replayOutput) print(w io.Writer) error {
 		case d != nil:
 			fmt.Fprintf(w, "\n  step %d, %s, effect %d differs:\n    recorded: %s\n    replayed: %s\n", d.Step, d.Time.Local().Format(time.DateTime), d.Effect, d.Recorded, d.Replayed)
 		case r.Steps > 0:
-			fmt.Fprintf(w, "; all %d decisions and requests are identical (%v)\n", r.Decisions, r.To.Sub(r.From).Round(time.Second))
+			fmt.Fprintf(w, "\n  all %d decisions and requests are identical (%v)\n", r.Decisions, r.To.Sub(r.From).Round(time.Second))
 		default:
 			fmt.Fprintln(w)
 		}

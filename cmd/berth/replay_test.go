@@ -69,7 +69,7 @@ func TestReplayCommand(t *testing.T) {
 	same, altered := t.TempDir(), t.TempDir()
 	recordRun(t, same, false)
 	recordRun(t, altered, true)
-	if out, err := runReplay(t, "--journal", same); err != nil || !strings.Contains(out, "1 steps with 2 events; all 1 decisions and requests are identical") {
+	if out, err := runReplay(t, "--journal", same); err != nil || !strings.Contains(out, "1 steps with 2 events\n  all 1 decisions and requests are identical") {
 		t.Errorf("got %q, %v; want identical decisions", out, err)
 	}
 	out, err := runReplay(t, "--journal", altered, "-o", "json")

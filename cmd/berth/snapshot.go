@@ -31,7 +31,8 @@ Without it service account tokens and client certificates become invalid.`,
 }
 
 func snapshotSaveCommand() *cobra.Command {
-	var kubeconfig, dataDir string
+	var cluster cli.Cluster
+	var dataDir string
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "save FILE",
@@ -44,7 +45,7 @@ the non-resource URL ` + apiserver.SnapshotPath + `.`,
   berth snapshot save backup.db --data-dir ./data`,
 		Args: cli.ExactlyOneArg("snapshot save", "file", "backup.db"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reader, err := openSnapshot(cmd.Context(), kubeconfig, dataDir)
+			reader, err := openSnapshot(cmd.Context(), &cluster, dataDir)
 			if err != nil {
 				return err
 			}
@@ -55,7 +56,7 @@ the non-resource URL ` + apiserver.SnapshotPath + `.`,
 			return printSnapshot(cmd.OutOrStdout(), &output, "Saved "+args[0], status)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "data directory of a server that does not run, instead of a kubeconfig")
 	cmd.MarkFlagsMutuallyExclusive("kubeconfig", "data-dir")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
@@ -63,11 +64,11 @@ the non-resource URL ` + apiserver.SnapshotPath + `.`,
 }
 
 // openSnapshot returns a snapshot of the store in dataDir or, if that is empty, of a running server.
-func openSnapshot(ctx context.Context, kubeconfig, dataDir string) (io.ReadCloser, error) {
+func openSnapshot(ctx context.Context, cluster *cli.Cluster, dataDir string) (io.ReadCloser, error) {
 	if dataDir != "" {
 		return store.OpenSnapshot(ctx, dataDir)
 	}
-	config, err := cli.ClientConfig(kubeconfig, "berth-snapshot")
+	config, err := cluster.Config("berth-snapshot")
 	if err != nil {
 		return nil, err
 	}

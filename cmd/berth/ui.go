@@ -18,10 +18,11 @@ import (
 
 // uiOptions holds the flags of `berth ui`.
 type uiOptions struct {
-	kubeconfig, journal, policyFile string
-	configs                         []string
-	port                            uint16
-	browser                         bool
+	cli.Cluster
+	journal, policyFile string
+	configs             []string
+	port                uint16
+	browser             bool
 }
 
 func uiCommand() *cobra.Command {
@@ -45,7 +46,7 @@ to stop; this ends the session.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	o.Cluster.AddFlags(f)
 	f.StringVar(&o.journal, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
 	f.StringVar(&o.policyFile, "policy-config-file", "", "DeschedulerPolicy `file` for previews of the descheduler (default: that of berth descheduler)")
 	f.Uint16Var(&o.port, "port", 0, "port on the loopback address; 0 for a free one")
@@ -59,11 +60,11 @@ func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	config, err := cli.ClientConfig(o.kubeconfig, "berth-ui")
+	config, err := o.Config("berth-ui")
 	if err != nil {
 		return err
 	}
-	dir, err := journalDir(o.journal, o.kubeconfig)
+	dir, err := journalDir(o.journal, &o.Cluster)
 	if err != nil {
 		return err
 	}

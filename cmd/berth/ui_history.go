@@ -114,7 +114,6 @@ func (a uiAnswers) recordedRange(ctx context.Context, config *rest.Config, names
 	return json.Marshal(map[string]time.Time{"from": segments[0].Header.Start, "to": time.Now().UTC()})
 }
 
-// stateAt returns the recorded state at a time.
 func stateAt(journalDir string, at time.Time) (*recording.State, error) {
 	segments, err := recording.Segments(journalDir)
 	if err != nil {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/internal/controllermanager"
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // upOutput opens the metrics listeners of the components and prints the addresses of a started cluster.
@@ -35,42 +37,53 @@ func (l *upOutput) listen() (err error) {
 }
 
 func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, otherNodes int, duration time.Duration) {
-	storage := "data in " + o.server.DataDir
-	if o.ephemeral {
-		storage = "no data is kept"
-	}
-	if len(o.server.EtcdServers) > 0 {
-		storage = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
-	}
 	var profiles []string
 	for _, p := range settings.Scheduler.Profiles {
 		profiles = append(profiles, p.Name)
 	}
 	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", duration.Seconds())
-	var table strings.Builder
-	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), storage)
+	t := table.New(table.Columns("", "", ""), nil)
+	t.AddRow("  API server", "https://"+server.Address(), "")
 	if l.page != nil {
-		fmt.Fprintf(t, "  web page\thttps://%s/ui/\tsign in with a bearer token, or run berth ui\n", l.page)
+		t.AddRow("  web page", fmt.Sprintf("https://%s/ui/", l.page), "sign in with a token, or: berth ui")
 	}
-	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed)
-	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
-	fmt.Fprintf(t, "  controllers\t%d controllers\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllermanager.Controllers))
-	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllersListener.Addr())
+	t.AddRow("  scheduler", "https://"+l.schedulerListener.Addr().String(), fmt.Sprintf("%s, seed %d", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed))
+	t.AddRow("  controllers", "https://"+l.controllersListener.Addr().String(), fmt.Sprintf("%d controllers", len(controllermanager.Controllers)))
 	if o.descheduler.policyFile != "" {
-		fmt.Fprintf(t, "  descheduler\tevery %v\t%s\n", o.descheduler.interval, o.descheduler.policyFile)
+		t.AddRow("  descheduler", fmt.Sprintf("every %v", o.descheduler.interval), o.descheduler.policyFile)
 	}
-	l.printNodes(t, o, nodes)
-	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
-	_ = t.Flush()
-	for line := range strings.Lines(table.String()) {
-		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
-	}
+	l.addNodes(t, o, nodes)
+	_ = t.Write(l.w, false)
+	fmt.Fprintf(l.w, "  data         %s\n  kubeconfig   %s\n", o.storage(), server.KubeconfigPath())
 	if otherNodes > 0 {
-		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", otherNodes)
+		fmt.Fprintf(l.w, "\n%s\n", table.Fill(fmt.Sprintf("The cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes without an agent do not start: "+
+			"delete these nodes, or start with them again.", otherNodes), table.Width))
 	}
-	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  berth kubectl %s\n\nPress Ctrl-C to stop.\n",
-		shellQuote(server.KubeconfigPath()), o.local.nextCommand())
+	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  %s kubectl %s\n\nPress Ctrl-C to stop.\n",
+		shellQuote(server.KubeconfigPath()), programName(), o.local.nextCommand())
+}
+
+// storage returns where the data of the cluster is.
+func (o *upOptions) storage() string {
+	switch {
+	case len(o.server.EtcdServers) > 0:
+		return "etcd at " + strings.Join(o.server.EtcdServers, ", ")
+	case o.ephemeral:
+		return "not kept"
+	}
+	return o.server.DataDir
+}
+
+// programName returns what to type for this program: its name if PATH has it, else its path.
+func programName() string {
+	if _, err := exec.LookPath("berth"); err == nil {
+		return "berth"
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "berth"
+	}
+	return shellQuote(path)
 }
 
 // nextCommand returns the arguments of a kubectl command to try first. It needs no file,
@@ -100,30 +113,30 @@ func shellQuote(path string) string {
 
 const embeddedRuntimeText = "the embedded runtime (containment, not a security boundary)"
 
-// printNodes prints one line per kind of node.
-func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
+// addNodes adds a row for each kind of node.
+func (l upOutput) addNodes(t *table.Table, o *upOptions, simulated []*corev1.Node) {
 	if o.local.realNode {
 		runtime := o.local.endpoint
 		if o.local.embedded.realNode {
 			runtime = embeddedRuntimeText
 		}
-		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.local.nodeName, runtime)
+		t.AddRow("  nodes", o.local.nodeName, "this machine, pods run in "+runtime)
 	}
 	if o.local.virtualNodes > 0 {
 		runtime := "containerd"
 		if o.local.embedded.virtualNodes {
 			runtime = embeddedRuntimeText
 		}
-		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, runtime)
+		t.AddRow("  nodes", fmt.Sprintf("%d virtual", o.local.virtualNodes), fmt.Sprintf("%s memory, %s disk each; pods run in %s", o.local.memory, o.local.disk, runtime))
 	}
 	for _, note := range o.local.notes {
-		fmt.Fprintf(w, "  \t\t%s\n", note)
+		t.AddRow("", "", note)
 	}
 	if text := o.services.describe(); text != "" {
-		fmt.Fprintf(w, "  services\t%s\t\n", text)
+		t.AddRow("  services", "", text)
 	}
 	if len(simulated) > 0 || !o.local.enabled() {
-		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), formatNodeSizes(simulated))
+		t.AddRow("  nodes", fmt.Sprintf("%d simulated", len(simulated)), formatNodeSizes(simulated))
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 func zonesCommand() *cobra.Command {
 	var dumps, configs []string
-	var kubeconfig string
+	var cluster cli.Cluster
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "zones",
@@ -42,7 +42,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 			if err != nil {
 				return err
 			}
-			nodes, err := zoneNodes(cmd.Context(), kubeconfig, dumps)
+			nodes, err := zoneNodes(cmd.Context(), &cluster, dumps)
 			if err != nil {
 				return err
 			}
@@ -62,14 +62,14 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	cluster.AddFlags(f)
 	cli.AddOutputFlag(cmd, f, &output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	settings.AddFlag(f, &configs)
 	return cmd
 }
 
 // zoneNodes returns the nodes of a cluster or of dump files.
-func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []nodelifecycle.Node, err error) {
+func zoneNodes(ctx context.Context, cluster *cli.Cluster, dumps []string) (out []nodelifecycle.Node, err error) {
 	if len(dumps) > 0 {
 		objects, err := informers.ReadDump(dumps)
 		if err != nil {
@@ -82,7 +82,7 @@ func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []no
 		}
 		return out, nil
 	}
-	config, err := cli.ClientConfig(kubeconfig, "berth-zones")
+	config, err := cluster.Config("berth-zones")
 	if err != nil {
 		return nil, err
 	}

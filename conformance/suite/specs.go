@@ -117,5 +117,4 @@ func splitBatches(specs []string, selected string) ([]batch, error) {
 	return batches, nil
 }
 
-// sortedKeys returns the sorted keys of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -63,25 +63,27 @@ func (r *Report) writeTable(b *strings.Builder, wide bool) {
 	if r.Mode == Planned {
 		header = append(header, "TO")
 	}
-	header = append(header, "STRATEGY", "GAIN", "BUDGETS")
-	if r.Mode == Compatible {
-		header = []string{"POD", "FROM", "STRATEGY", "REASON"}
+	header = append(header, "STRATEGY")
+	if r.Mode == Planned {
+		header = append(header, "BUDGETS")
 	}
 	if executed {
 		header = append(header, "OUTCOME")
 	}
+	header = append(header, map[Mode]string{Planned: "GAIN", Compatible: "REASON"}[r.Mode])
 	t := table.New(table.Columns(header...), table.WideColumns("OWNER", "PROFILE", "REPLACEMENT"))
 	for i := range r.Moves[:min(len(r.Moves), maxTableRows)] {
 		m := &r.Moves[i]
 		row := []string{m.Pod, m.From}
 		if r.Mode == Planned {
-			row = append(row, dash(m.To), m.Strategy, dash(m.formatGain()), dash(m.formatBudgets()))
+			row = append(row, dash(m.To), m.Strategy, dash(m.formatBudgets()))
 		} else {
-			row = append(row, m.Strategy, dash(m.Reason))
+			row = append(row, m.Strategy)
 		}
 		if executed {
 			row = append(row, dash(m.formatOutcome()))
 		}
+		row = append(row, dash(m.formatGain()))
 		t.AddRow(append(row, dash(m.Owner), m.Profile, dash(m.Replacement))...)
 	}
 	_ = t.Write(b, wide)

@@ -5,13 +5,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // decisionView is the printable form of a decision about a pod.
@@ -96,8 +96,8 @@ func podKeys(pods []*model.Pod) []string {
 }
 
 func printDecisions(w io.Writer, decisions []decisionView) {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "TIME\tACTION\tATTEMPT\tNODE\tOUTCOME\tMESSAGE")
+	t := table.New(table.Columns("TIME", "ACTION", "ATTEMPT", "NODE", "OUTCOME", "MESSAGE"), nil)
+	t.Key = 2
 	for _, s := range decisions {
 		message := s.Message
 		if len(s.Victims) > 0 {
@@ -110,9 +110,9 @@ func printDecisions(w io.Writer, decisions []decisionView) {
 		if s.Attempt > 0 {
 			attempt = fmt.Sprint(s.Attempt)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Time.UTC().Format(time.RFC3339), s.Action, orDash(attempt), orDash(s.Node), orDash(s.Outcome), message)
+		t.AddRow(s.Time.UTC().Format(time.RFC3339), s.Action, orDash(attempt), orDash(s.Node), orDash(s.Outcome), message)
 	}
-	_ = t.Flush()
+	_ = t.Write(w, false)
 }
 
 func orDash(s string) string {

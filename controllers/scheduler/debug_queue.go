@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // queueView is the printable form of the queue.
@@ -86,15 +86,14 @@ func printQueue(w io.Writer, p *queueView) {
 	if len(p.Pods) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "POD\tPOOL\tPRIORITY\tATTEMPTS\tWAITS\tTRIED\tNOT BEFORE\tPLUGINS")
+	t := table.New(table.Columns("POD", "POOL", "PRIORITY", "ATTEMPTS", "WAITS", "TRIED", "NOT BEFORE", "PLUGINS"), nil)
 	for _, q := range p.Pods {
 		before := ""
 		if q.Backoff != nil {
 			before = q.Backoff.Sub(p.Time).Round(time.Second).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s ago\t%s\t%s\n", q.Pod, q.Pool, q.Priority, q.Attempts, p.Time.Sub(q.FirstEnqueued).Round(time.Second),
-			p.Time.Sub(q.Since).Round(time.Second), orDash(before), orDash(strings.Join(q.Plugins, ",")))
+		t.AddRow(q.Pod, q.Pool, fmt.Sprint(q.Priority), fmt.Sprint(q.Attempts), p.Time.Sub(q.FirstEnqueued).Round(time.Second).String(),
+			p.Time.Sub(q.Since).Round(time.Second).String()+" ago", orDash(before), orDash(strings.Join(q.Plugins, ", ")))
 	}
-	_ = t.Flush()
+	_ = t.Write(w, false)
 }

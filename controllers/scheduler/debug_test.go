@@ -42,7 +42,7 @@ func TestDebugPod(t *testing.T) {
 		if strings.Join(actions, ", ") != "reject done, preempt done, bind done" && strings.Join(actions, ", ") != "preempt done, reject done, bind done" {
 			t.Errorf("decisions %q, want reject, preempt and bind", actions)
 		}
-		text := getPath(s, "/debug/pods/default/high").Body.String()
+		text := strings.Join(strings.Fields(getPath(s, "/debug/pods/default/high").Body.String()), " ")
 		for _, want := range []string{"victims default/low", "0/1 nodes are available: 1 Insufficient cpu.", "n1"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the text lacks %q:\n%s", want, text)

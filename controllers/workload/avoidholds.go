@@ -32,7 +32,6 @@ type AvoidHolds struct {
 	listeners    []func(kind string, owner types.NamespacedName)
 }
 
-// ownerNode is an owner and a node.
 type ownerNode struct {
 	owner types.UID
 	node  string

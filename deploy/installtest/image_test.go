@@ -144,7 +144,6 @@ func (c *cluster) leaseHeldByPod(ctx context.Context, app, name string) error {
 	return nil
 }
 
-// runProgram runs a program.
 func runProgram(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {

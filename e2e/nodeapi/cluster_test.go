@@ -133,7 +133,6 @@ func (c *testCluster) node(name string, address *net.TCPAddr, annotations map[st
 	}
 }
 
-// pod creates a pod that runs on a node.
 func (c *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
 	c.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: corev1.PodSpec{NodeName: node}}

@@ -27,23 +27,47 @@ func AtLeastOneArg(command, argument, example string) cobra.PositionalArgs {
 	}
 }
 
-// OnePodArg requires exactly one pod, as NAMESPACE/NAME or NAME.
+// OnePodArg requires exactly one pod, as [PodName] reads it.
 func OnePodArg(command string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := ExactlyOneArg(command, "pod", "default/web-1")(cmd, args); err != nil {
+		if err := ExactlyOneArg(command, "pod", "web-1 -n shop")(cmd, args); err != nil {
 			return err
 		}
-		if namespace, name := SplitPodName(args[0]); namespace == "" || name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("%s: %q: must be NAMESPACE/NAME, or NAME in namespace default, for example `berth %s default/web-1`", command, args[0], command)
+		namespace, name, qualified := strings.Cut(args[0], "/")
+		if namespace == "" || qualified && (name == "" || strings.Contains(name, "/")) {
+			return fmt.Errorf("%s: %q: must be NAME, NAMESPACE/NAME or pod/NAME, for example `berth %s shop/web-1`", command, args[0], command)
 		}
 		return nil
 	}
 }
 
-// SplitPodName splits NAMESPACE/NAME. The namespace defaults to "default".
-func SplitPodName(arg string) (namespace, name string) {
-	if namespace, name, qualified := strings.Cut(arg, "/"); qualified {
-		return namespace, name
+// PodName returns the namespace and name of an argument of the form NAME, NAMESPACE/NAME or pod/NAME. namespace is the
+// value of -n; fallback returns the namespace if both name none.
+func PodName(arg, namespace string, fallback func() string) (string, string, error) {
+	prefix, name, qualified := strings.Cut(arg, "/")
+	switch {
+	case !qualified:
+		name = arg
+	case prefix == "pod" || prefix == "pods" || prefix == "po":
+	case namespace != "" && namespace != prefix:
+		return "", "", fmt.Errorf("--namespace %s: pod %s is in another namespace: use only one of them", namespace, arg)
+	default:
+		namespace = prefix
 	}
-	return "default", arg
+	if namespace == "" {
+		namespace = fallback()
+	}
+	return namespace, name, nil
+}
+
+// NodeNames returns the names of arguments of the form NAME or node/NAME.
+func NodeNames(args []string) []string {
+	names := make([]string, len(args))
+	for i, a := range args {
+		names[i] = a
+		if kind, name, found := strings.Cut(a, "/"); found && (kind == "node" || kind == "nodes" || kind == "no") {
+			names[i] = name
+		}
+	}
+	return names
 }

@@ -6,18 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
-const (
-	// HelpWidth is the maximum length of a help line, in columns.
-	HelpWidth = 80
-	// flagNameWidth is the maximum width of the column of flag names. The usage of a flag with
-	// a longer name starts on the next line.
-	flagNameWidth = 32
-)
+// flagNameWidth is the maximum width of the column of flag names. The usage of a flag with a longer name starts on the
+// next line.
+const flagNameWidth = 32
 
 // SetHelpWidth limits the flag usages in the help of cmd and its subcommands to
-// [HelpWidth] columns.
+// [table.Width] columns.
 func SetHelpWidth(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	t := cmd.UsageTemplate()
@@ -54,30 +52,8 @@ func flagUsages(flags *pflag.FlagSet) string {
 		if len(name) > column {
 			separator = nextLine
 		}
-		usage := strings.ReplaceAll(wrapText(usages[i], HelpWidth-column-3), "\n", nextLine)
+		usage := strings.ReplaceAll(table.Fill(usages[i], table.Width-column-3), "\n", nextLine)
 		fmt.Fprintln(&b, name+separator+usage)
-	}
-	return b.String()
-}
-
-// WrapText returns the words of a paragraph in lines of at most [HelpWidth] columns.
-func WrapText(paragraph string) string { return wrapText(paragraph, HelpWidth) }
-
-func wrapText(paragraph string, width int) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(paragraph) {
-		switch {
-		case column == 0:
-		case column+1+len(word) > width:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len(word)
 	}
 	return b.String()
 }

@@ -7,23 +7,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestWrapText(t *testing.T) {
-	long := strings.Repeat("x", HelpWidth+1)
-	half := strings.Repeat("y", HelpWidth/2)
-	for in, want := range map[string]string{
-		"":                           "",
-		"  a \n b ":                  "a b",
-		half + " " + half[1:]:        half + " " + half[1:],
-		half + " " + half:            half + "\n" + half,
-		"a " + long + " b":           "a\n" + long + "\nb",
-		half[1:] + " " + half + " c": half[1:] + " " + half + "\nc",
-	} {
-		if got := WrapText(in); got != want {
-			t.Errorf("WrapText(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestFlagUsages(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.Int("count", 3, "number of objects; "+strings.Repeat("many words ", 6)+"follow")

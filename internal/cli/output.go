@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // Values of --output.
@@ -92,7 +94,7 @@ type Printable struct {
 // Print writes p in the requested format. It separates the YAML documents of several calls.
 func (o *Output) Print(w io.Writer, p Printable) (err error) {
 	if o.IsText() {
-		return p.Text(w, o.format == OutputWide)
+		return o.printText(w, p)
 	}
 	if o.printer == nil {
 		if o.printer, err = newPrinter(o.format); err != nil {
@@ -107,6 +109,19 @@ func (o *Output) Print(w io.Writer, p Printable) (err error) {
 		return err
 	}
 	return o.printer.PrintObj(&runtime.Unknown{Raw: data}, w)
+}
+
+// printText writes text, in lines that fit a terminal unless the output is wide.
+func (o *Output) printText(w io.Writer, p Printable) error {
+	if o.format == OutputWide {
+		return p.Text(w, true)
+	}
+	var b strings.Builder
+	if err := p.Text(&b, false); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, table.Wrap(b.String()))
+	return err
 }
 
 // newPrinter returns kubectl's printer of a format.

@@ -107,5 +107,11 @@ func rejectUnknownSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s (see `%s --help`)", args[0], cmd.CommandPath(), DidYouMean(args[0], names), cmd.CommandPath())
+	suggestion := DidYouMean(args[0], names)
+	if kind, name, found := strings.Cut(args[0], "/"); found {
+		if c, _, err := cmd.Find([]string{kind}); err == nil && c != cmd { // TYPE/NAME, as kubectl accepts it
+			suggestion = fmt.Sprintf(": did you mean `%s %s`?", c.CommandPath(), name)
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s (see `%s --help`)", args[0], cmd.CommandPath(), suggestion, cmd.CommandPath())
 }

@@ -102,7 +102,6 @@ func (j *Journal) Append(records ...*Displacement) error {
 	return j.append(lines.Bytes())
 }
 
-// append writes lines.
 func (j *Journal) append(lines []byte) error {
 	j.mu.Lock()
 	if j.closed {

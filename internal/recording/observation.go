@@ -45,7 +45,6 @@ func (r *Recorder) Observe(now time.Time, observation any) {
 	r.flushIfFull()
 }
 
-// observationKey returns the key of an observation.
 func observationKey(o any) objectKey {
 	switch o := o.(type) {
 	case *PodDetails:

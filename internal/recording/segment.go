@@ -77,7 +77,6 @@ func (s *segmentFile) write(data []byte) error {
 	return nil
 }
 
-// appendFrame appends a frame with records to out.
 func appendFrame(out, records []byte, z *zstd.Encoder) []byte {
 	start := len(out)
 	out = append(out, make([]byte, frameHeader)...)

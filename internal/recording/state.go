@@ -148,7 +148,6 @@ func decidedPod(effect scheduling.Effect) *model.Pod {
 	return nil
 }
 
-// podTag is the tag of pods.
 var podTag = objectTags[reflect.TypeFor[model.Pod]()]
 
 // keyOf returns the key of an object. A NodeEviction is an event and has none.

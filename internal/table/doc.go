@@ -1,2 +1,3 @@
-// Package table writes tables of text, some columns of which are for wide output only.
+// Package table writes text that fits a terminal of 80 columns: tables, some columns of which are for wide output only,
+// and wrapped lines.
 package table

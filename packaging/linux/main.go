@@ -98,7 +98,6 @@ func writeDocs(dir, program string) error {
 	return nil
 }
 
-// writeSBOM writes the SBOM of a binary.
 func writeSBOM(path, binary, version string, created time.Time) error {
 	data, err := os.ReadFile(binary)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // maxReasons is the maximum number of printed reasons.
@@ -18,22 +18,22 @@ func (s *Summary) Print(w io.Writer) error {
 	seconds := func(f float64) string {
 		return time.Duration(f * float64(time.Second)).Round(time.Millisecond).String()
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "simulated\t%s of virtual time\n", seconds(s.Seconds))
-	fmt.Fprintf(t, "pods\t%d created, %d scheduled, %d succeeded, %d failed, %d deleted\n", s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted)
-	fmt.Fprintf(t, "at the end\t%d on nodes, %d pending\n", s.Bound, s.Pending)
-	fmt.Fprintf(t, "creation to binding\tp50 %s, p99 %s; the last was bound at %s\n", seconds(s.LatencyP50), seconds(s.LatencyP99), seconds(s.LastBound))
-	fmt.Fprintf(t, "attempts without a node\t%d\n", s.Rejections)
+	t := table.New(table.Columns("", ""), nil)
+	t.AddRow("simulated", seconds(s.Seconds)+" of virtual time")
+	t.AddRow("pods", fmt.Sprintf("%d created, %d scheduled, %d succeeded, %d failed, %d deleted", s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted))
+	t.AddRow("at the end", fmt.Sprintf("%d on nodes, %d pending", s.Bound, s.Pending))
+	t.AddRow("creation to binding", fmt.Sprintf("p50 %s, p99 %s; the last was bound at %s", seconds(s.LatencyP50), seconds(s.LatencyP99), seconds(s.LastBound)))
+	t.AddRow("attempts without a node", fmt.Sprint(s.Rejections))
 	if s.Victims > 0 {
-		fmt.Fprintf(t, "preemption\t%d victims of %d preemptors, the last at %s; %d by victims' replacements, chains of up to %d\n",
-			s.Victims, s.Preemptors, seconds(s.LastVictim), s.Cascades, s.CascadeDepth)
+		t.AddRow("preemption", fmt.Sprintf("%d victims of %d preemptors, the last at %s; %d by victims' replacements, chains of up to %d",
+			s.Victims, s.Preemptors, seconds(s.LastVictim), s.Cascades, s.CascadeDepth))
 	}
 	for _, p := range s.Priorities {
 		if len(s.Priorities) > 1 {
-			fmt.Fprintf(t, "priority %d\t%d on nodes, %d pending\n", p.Priority, p.Bound, p.Pending)
+			t.AddRow(fmt.Sprintf("priority %d", p.Priority), fmt.Sprintf("%d on nodes, %d pending", p.Bound, p.Pending))
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(w, false); err != nil {
 		return err
 	}
 	if err := s.printUtilization(w); err != nil {
@@ -68,14 +68,14 @@ func (s *Summary) printUtilization(w io.Writer) error {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\ntime\ton nodes\tpending\t%s\t\n", strings.Join(names, "\t"))
+	t := table.New(table.Columns(append([]string{"TIME", "ON NODES", "PENDING"}, names...)...), nil)
 	for _, u := range s.Utilization {
-		fmt.Fprintf(t, "%v\t%d\t%d\t", time.Duration(u.Seconds)*time.Second, u.Bound, u.Pending)
+		row := []string{(time.Duration(u.Seconds) * time.Second).String(), fmt.Sprint(u.Bound), fmt.Sprint(u.Pending)}
 		for _, n := range names {
-			fmt.Fprintf(t, "%d%%\t", u.Percent[n])
+			row = append(row, fmt.Sprintf("%d%%", u.Percent[n]))
 		}
-		fmt.Fprintln(t)
+		t.AddRow(row...)
 	}
-	return t.Flush()
+	fmt.Fprintln(w)
+	return t.Write(w, false)
 }

@@ -124,7 +124,6 @@ func cpuUsageOf(pod *corev1.Pod, c *usage.RunningContainer, now time.Time) cpuUs
 	return cpuUsage{}
 }
 
-// podStats returns the stats of a pod and its CPU usage.
 func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, podUsage *nodepressure.PodStats) (stats.PodStats, cpuUsage) {
 	out := stats.PodStats{PodRef: stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}, Memory: memory(now, podUsage.Memory)}
 	if pod.Status.StartTime != nil {

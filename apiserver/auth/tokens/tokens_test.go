@@ -189,7 +189,6 @@ func forge(t *testing.T, method jwt.SigningMethod, key any, change func(*claims)
 	return out
 }
 
-// swapPayload returns token with the payload of other.
 func swapPayload(token, other string) string {
 	parts := strings.Split(token, ".")
 	parts[1] = strings.Split(other, ".")[1]

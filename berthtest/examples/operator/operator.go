@@ -147,7 +147,6 @@ func (o *Operator) updateStatus(ctx context.Context, pool *unstructured.Unstruct
 	return err
 }
 
-// newPod returns a pod of a Pool.
 func newPod(pool *unstructured.Unstructured) *corev1.Pod {
 	cpu, _, _ := unstructured.NestedString(pool.Object, "spec", "cpu")
 	request, err := resource.ParseQuantity(cpu)

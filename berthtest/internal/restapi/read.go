@@ -45,7 +45,6 @@ func wantsMetadata(q *request) bool {
 	return strings.Contains(q.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
 
-// metadataOf returns the metadata of an object.
 func metadataOf(o store.Object) *metav1.PartialObjectMetadata {
 	out := meta.AsPartialObjectMetadata(o).DeepCopy()
 	out.TypeMeta = metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}

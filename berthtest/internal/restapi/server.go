@@ -150,13 +150,11 @@ func (s *Server) serveResource(q *request) (code int, body io.ReadCloser, err er
 	return code, reader(out), nil
 }
 
-// notServed returns the error for a path.
 func notServed(path string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 		Message: fmt.Sprintf("path %s: the API in virtual time does not serve it", path)}}
 }
 
-// errorStatus returns the Status of an error.
 func errorStatus(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -65,7 +65,6 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	return earliest(plan.Wake, heldUntil, expires), action, err
 }
 
-// actionOf returns the action of a plan.
 func actionOf(plan *workload.JobPlan) string {
 	switch {
 	case len(plan.Create) > 0:
