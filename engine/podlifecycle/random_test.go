@@ -75,7 +75,6 @@ func (p *randomPod) recordDeadline(grace time.Duration) {
 	}
 }
 
-// randomEvent creates the events of a step.
 func (p *randomPod) randomEvent(step int) {
 	for _, c := range []string{"a", "s", "b", "x", "y"} {
 		if p.running[c] && (p.rnd.Intn(3) == 0 || step > 100) {

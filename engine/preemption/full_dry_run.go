@@ -168,7 +168,6 @@ func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	return out
 }
 
-// allAllowances returns the allowances of all budgets.
 func (l *ledger) allAllowances() *budget.Allowances {
 	a := &budget.Allowances{Rule: l.rule}
 	for i := range l.entries {

@@ -246,7 +246,6 @@ func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// isJobConditionTrue reports whether a condition is true.
 func isJobConditionTrue(conditions []batchv1.JobCondition, conditionType batchv1.JobConditionType) bool {
 	for _, c := range conditions {
 		if c.Type == conditionType {

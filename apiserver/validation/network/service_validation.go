@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -95,58 +94,6 @@ func validateServiceType(spec *corev1.ServiceSpec, path *field.Path) field.Error
 	return errs
 }
 
-func validateServicePort(p *corev1.ServicePort, nameRequired bool, names sets.Set[string], path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	switch {
-	case p.Name != "":
-		errs = append(errs, checks.DNSLabel(p.Name, path.Child("name"))...)
-		if names.Has(p.Name) {
-			errs = append(errs, field.Duplicate(path.Child("name"), p.Name))
-		}
-		names.Insert(p.Name)
-	case nameRequired:
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	}
-	errs = append(errs, checks.PortNumber(p.Port, path.Child("port"))...)
-	if p.Protocol == "" {
-		errs = append(errs, field.Required(path.Child("protocol"), ""))
-	} else {
-		errs = append(errs, checks.OneOf(p.Protocol, path.Child("protocol"), protocols...)...)
-	}
-	errs = append(errs, checks.PortNumberOrName(p.TargetPort, path.Child("targetPort"))...)
-	if p.AppProtocol != nil {
-		errs = append(errs, checks.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
-	}
-	return errs
-}
-
-func validateSessionAffinity(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
-	childPath, configPath := path.Child("sessionAffinity"), path.Child("sessionAffinityConfig")
-	switch spec.SessionAffinity {
-	case "":
-		return field.ErrorList{field.Required(childPath, "")}
-	case corev1.ServiceAffinityClientIP:
-		switch c := spec.SessionAffinityConfig; {
-		case c == nil:
-			return field.ErrorList{field.Required(configPath, "when session affinity type is ClientIP")}
-		case c.ClientIP == nil:
-			return field.ErrorList{field.Required(configPath.Child("clientIP"), "when session affinity type is ClientIP")}
-		case c.ClientIP.TimeoutSeconds == nil:
-			return field.ErrorList{field.Required(configPath.Child("clientIP", "timeoutSeconds"), "when session affinity type is ClientIP")}
-		case *c.ClientIP.TimeoutSeconds <= 0 || *c.ClientIP.TimeoutSeconds > maxSessionSeconds:
-			return field.ErrorList{field.Invalid(configPath.Child("clientIP", "timeoutSeconds"), *c.ClientIP.TimeoutSeconds,
-				fmt.Sprintf("must be greater than 0 and less than %d", maxSessionSeconds))}
-		}
-		return nil
-	case corev1.ServiceAffinityNone:
-		if spec.SessionAffinityConfig != nil {
-			return field.ErrorList{field.Forbidden(configPath, "must not be set when session affinity is None")}
-		}
-		return nil
-	}
-	return checks.OneOf(spec.SessionAffinity, childPath, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
-}
-
 // validateClusterIPs validates cluster IPs and IP families against each other.
 func validateClusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	if spec.Type == corev1.ServiceTypeExternalName {
@@ -202,117 +149,6 @@ func validateClusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorL
 			errs = append(errs, field.Invalid(childPath.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}
-	}
-	return errs
-}
-
-// validateDistinctPorts requires unique pairs of port and protocol, and of node port and protocol.
-func validateDistinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
-	type portKey struct {
-		Protocol corev1.Protocol
-		Port     int32
-	}
-	var errs field.ErrorList
-	nodePorts, ports := sets.New[portKey](), sets.New[portKey]()
-	for i, p := range spec.Ports {
-		if p.NodePort == 0 {
-			continue
-		}
-		itemPath := path.Index(i).Child("nodePort")
-		if spec.Type != corev1.ServiceTypeNodePort && spec.Type != corev1.ServiceTypeLoadBalancer {
-			errs = append(errs, field.Forbidden(itemPath, fmt.Sprintf("may not be used when `type` is '%s'", spec.Type)))
-			continue
-		}
-		key := portKey{p.Protocol, p.NodePort}
-		if nodePorts.Has(key) {
-			errs = append(errs, field.Duplicate(itemPath, p.NodePort))
-		}
-		nodePorts.Insert(key)
-	}
-	for i, p := range spec.Ports {
-		key := portKey{p.Protocol, p.Port}
-		if ports.Has(key) {
-			// Printed like kube-apiserver's internal type.
-			errs = append(errs, field.Duplicate(path.Index(i), struct {
-				Name        string
-				Protocol    corev1.Protocol
-				AppProtocol *string
-				Port        int32
-				TargetPort  intstr.IntOrString
-				NodePort    int32
-			}{Protocol: p.Protocol, Port: p.Port}))
-		}
-		ports.Insert(key)
-	}
-	return errs
-}
-
-func validateSourceRanges(s *corev1.Service, path *field.Path) field.ErrorList {
-	const annotation = corev1.AnnotationLoadBalancerSourceRangesKey
-	ranges, childPath := s.Spec.LoadBalancerSourceRanges, path.Child("loadBalancerSourceRanges")
-	value, found := s.Annotations[annotation]
-	if len(ranges) == 0 && (!found || strings.TrimSpace(value) == "") {
-		return nil
-	}
-	if len(ranges) == 0 {
-		ranges, childPath = strings.Split(strings.TrimSpace(value), ","), checks.MetadataPath.Child("annotations").Key(annotation)
-	}
-	if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		return field.ErrorList{field.Forbidden(childPath, loadBalancerOnlyMsg)}
-	}
-	var errs field.ErrorList
-	for i, cidr := range ranges {
-		errs = append(errs, validation.IsValidCIDRForLegacyField(childPath.Index(i), strings.TrimSpace(cidr), false, nil)...)
-	}
-	return errs
-}
-
-func validateLoadBalancerFields(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	isLoadBalancer := spec.Type == corev1.ServiceTypeLoadBalancer
-	switch childPath, ports := path.Child("allocateLoadBalancerNodePorts"), spec.AllocateLoadBalancerNodePorts; {
-	case isLoadBalancer && ports == nil:
-		errs = append(errs, field.Required(childPath, ""))
-	case !isLoadBalancer && ports != nil:
-		errs = append(errs, field.Forbidden(childPath, loadBalancerOnlyMsg))
-	}
-	switch childPath, class := path.Child("loadBalancerClass"), spec.LoadBalancerClass; {
-	case class == nil:
-	case isLoadBalancer:
-		errs = append(errs, checks.QualifiedName(*class, childPath)...)
-	default:
-		errs = append(errs, field.Forbidden(childPath, loadBalancerOnlyMsg))
-	}
-	return errs
-}
-
-func validateTrafficPolicies(s *corev1.Service, path *field.Path) field.ErrorList {
-	spec := &s.Spec
-	var errs field.ErrorList
-	switch childPath, isExternal := path.Child("externalTrafficPolicy"), isExternallyAccessible(spec); {
-	case !isExternal && spec.ExternalTrafficPolicy != "":
-		errs = append(errs, field.Invalid(childPath, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
-	case isExternal && spec.ExternalTrafficPolicy == "":
-		errs = append(errs, field.Required(childPath, ""))
-	case isExternal:
-		errs = append(errs, checks.OneOf(spec.ExternalTrafficPolicy, childPath, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
-	}
-	switch childPath, port := path.Child("healthCheckNodePort"), spec.HealthCheckNodePort; {
-	case port == 0:
-	case !NeedsHealthCheckNodePort(s):
-		errs = append(errs, field.Invalid(childPath, port, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
-	default:
-		errs = append(errs, checks.PortNumber(port, childPath)...)
-	}
-	switch childPath := path.Child("internalTrafficPolicy"); {
-	case spec.InternalTrafficPolicy != nil:
-		errs = append(errs, checks.OneOf(*spec.InternalTrafficPolicy, childPath, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-	case spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeClusterIP:
-		errs = append(errs, field.Required(childPath, ""))
-	}
-	if d := spec.TrafficDistribution; d != nil {
-		errs = append(errs, checks.OneOf(*d, path.Child("trafficDistribution"), corev1.ServiceTrafficDistributionPreferClose,
-			corev1.ServiceTrafficDistributionPreferSameNode, corev1.ServiceTrafficDistributionPreferSameZone)...)
 	}
 	return errs
 }

@@ -54,7 +54,6 @@ func (e *Engine) countReasons(ec *equivalenceClass, failures []failureCount, buc
 	decision.SortReasonCounts(out.ReasonCounts)
 }
 
-// codeOf returns the code of a failure.
 func codeOf(f failure) decision.Code {
 	switch {
 	case f == 0:
