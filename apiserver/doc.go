@@ -20,7 +20,6 @@
 //	tables           columns of kubectl get
 //	admission        built-in admission plugins
 //	fairness         priority and fairness, bodies of requests
-//	policystatus     type checks of ValidatingAdmissionPolicies
 //	audit            audit log and webhook
 //	auth             certificates, tokens, RBAC and node authorizer
 //	store            embedded or external etcd

@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	plugins "github.com/berthproject/berth/apiserver/admission"
-	"github.com/berthproject/berth/apiserver/policystatus"
 )
 
 // mapperInterval is how often the REST mapper of policies is refreshed.
@@ -43,7 +42,7 @@ type dynamicAdmission struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 	schemas *policySchemas
 	inits   admission.PluginInitializers
-	status  *policystatus.Controller
+	status  *policyStatus
 }
 
 func newDynamicAdmission(c *genericapiserver.Config, config *rest.Config, client kubernetes.Interface, shared informers.SharedInformerFactory) (*dynamicAdmission, error) {
@@ -66,7 +65,7 @@ func newDynamicAdmission(c *genericapiserver.Config, config *rest.Config, client
 		webhookinit.NewPluginInitializer(webhookAuthentication(c), services),
 		excludeReviews{},
 	}
-	d.status, err = policystatus.New(client, shared.Admissionregistration().V1().ValidatingAdmissionPolicies(), policyClient{client, d.schemas}.Discovery(), d.mapper)
+	d.status, err = newPolicyStatus(client, shared.Admissionregistration().V1().ValidatingAdmissionPolicies(), policyClient{client, d.schemas}.Discovery(), d.mapper)
 	return d, err
 }
 
@@ -80,7 +79,7 @@ func (d *dynamicAdmission) register(registered *admission.Plugins) {
 
 // run refreshes the REST mapper and checks the types of policies until ctx is done.
 func (d *dynamicAdmission) run(ctx context.Context) {
-	go d.status.Run(ctx)
+	go d.status.run(ctx)
 	tick := time.NewTicker(mapperInterval)
 	defer tick.Stop()
 	for {

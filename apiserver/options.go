@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -102,7 +103,7 @@ func (o Options) validate() error {
 		return fmt.Errorf("--advertise-address %q: must be an IP address that other machines can reach, such as 192.0.2.1", o.AdvertiseAddress)
 	}
 	if o.DataDir == "" {
-		return fmt.Errorf("--data-dir is empty: must be a directory")
+		return errors.New(`--data-dir "": must be a directory`)
 	}
 	_, network, err := net.ParseCIDR(o.ServiceClusterIPRange)
 	if err != nil {

@@ -45,7 +45,6 @@ func (e *PodExplanation) Text(w io.Writer, all bool) error {
 	return err
 }
 
-// writeNomination writes the nominated node.
 func writeNomination(b *strings.Builder, e *PodExplanation) {
 	switch {
 	case e.Nominated == "":

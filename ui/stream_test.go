@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/ui/simulation"
 )
 
-// sent returns the events and comments of a stream that computes answers for a time.
-func sent(t *testing.T, d, interval time.Duration, get func(n int) ([]byte, error)) (texts []string, computed int) {
+// streamFor runs a stream for a time, and returns its events and comments and how often it computed an answer.
+func streamFor(t *testing.T, d, interval time.Duration, get func(n int) ([]byte, error)) (texts []string, computed int) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -37,15 +37,15 @@ func sent(t *testing.T, d, interval time.Duration, get func(n int) ([]byte, erro
 
 func TestStreamsSendChangedAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, computed := sent(t, 9*time.Second, 2*time.Second, func(n int) ([]byte, error) { return fmt.Appendf(nil, `{"n":%d}`, n/3), nil })
+		got, computed := streamFor(t, 9*time.Second, 2*time.Second, func(n int) ([]byte, error) { return fmt.Appendf(nil, `{"n":%d}`, n/3), nil })
 		want := []string{`event: answer data: {"n":0}`, `event: answer data: {"n":1}`}
 		if fmt.Sprint(got) != fmt.Sprint(want) || computed != 5 {
 			t.Errorf("got %q from %d computations, want %q from 5", got, computed, want)
 		}
-		if got, _ := sent(t, 40*time.Second, time.Minute, func(int) ([]byte, error) { return []byte("1"), nil }); fmt.Sprint(got) != "[event: answer data: 1 : heartbeat : heartbeat]" {
+		if got, _ := streamFor(t, 40*time.Second, time.Minute, func(int) ([]byte, error) { return []byte("1"), nil }); fmt.Sprint(got) != "[event: answer data: 1 : heartbeat : heartbeat]" {
 			t.Errorf("got %q, want an answer and two heartbeats", got)
 		}
-		if got, _ := sent(t, time.Second, time.Minute, func(int) ([]byte, error) { return []byte("{\n \"a\": 1\n}"), nil }); got[0] != `event: answer data: {"a":1}` {
+		if got, _ := streamFor(t, time.Second, time.Minute, func(int) ([]byte, error) { return []byte("{\n \"a\": 1\n}"), nil }); got[0] != `event: answer data: {"a":1}` {
 			t.Errorf("got %q, want JSON without line breaks", got)
 		}
 	})
@@ -53,7 +53,7 @@ func TestStreamsSendChangedAnswers(t *testing.T) {
 
 func TestStreamsLimitTheirCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, computed := sent(t, 2*time.Minute, time.Second, func(int) ([]byte, error) {
+		_, computed := streamFor(t, 2*time.Minute, time.Second, func(int) ([]byte, error) {
 			time.Sleep(time.Second)
 			return []byte("1"), nil
 		})
@@ -66,20 +66,20 @@ func TestStreamsLimitTheirCost(t *testing.T) {
 // TestStreamsAreAuthorizedAgain checks that a stream shows when the user may not read the answer any more, and may again.
 func TestStreamsAreAuthorizedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, _ := sent(t, time.Minute, 2*time.Second, func(n int) ([]byte, error) {
+		got, _ := streamFor(t, time.Minute, 2*time.Second, func(n int) ([]byte, error) {
 			if n == 2 {
-				return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no rights"))
+				return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("forbidden"))
 			}
 			return []byte("1"), nil
 		})
 		if len(got) < 3 || !strings.Contains(got[1], `"code":403`) || got[2] != "event: answer data: 1" {
 			t.Errorf("got %q, want an answer, a failure and an answer", got)
 		}
-		got, computed := sent(t, time.Hour, time.Second, func(int) ([]byte, error) { return nil, apierrors.NewUnauthorized("expired") })
+		got, computed := streamFor(t, time.Hour, time.Second, func(int) ([]byte, error) { return nil, apierrors.NewUnauthorized("expired") })
 		if len(got) != 1 || computed != 1 || !strings.Contains(got[0], `"code":401`) {
 			t.Errorf("got %q from %d computations, want one failure that ends the stream", got, computed)
 		}
-		if _, computed := sent(t, 10*time.Minute, time.Second, func(int) ([]byte, error) { return nil, errors.New("down") }); computed > 30 {
+		if _, computed := streamFor(t, 10*time.Minute, time.Second, func(int) ([]byte, error) { return nil, errors.New("down") }); computed > 30 {
 			t.Errorf("a failing answer was computed %d times in 10 minutes", computed)
 		}
 	})
@@ -169,9 +169,9 @@ func TestSimulationsAreLimited(t *testing.T) {
 	}
 }
 
-// TestSimulationsHaveTurns checks that a user who simulates again waits for the users who have waited meanwhile, however
-// long.
-func TestSimulationsHaveTurns(t *testing.T) {
+// TestSimulationsRunInTheOrderOfRequests checks that a user who simulates again waits for the users who have waited
+// meanwhile, however long.
+func TestSimulationsRunInTheOrderOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{simulating: make(chan struct{}, 1)}
 		var turns []string
@@ -182,8 +182,8 @@ func TestSimulationsHaveTurns(t *testing.T) {
 			return end
 		}
 		end := wait(t.Context(), "a")
-		gone, disconnect := context.WithCancel(t.Context())
-		go wait(gone, "gone")
+		disconnected, disconnect := context.WithCancel(t.Context())
+		go wait(disconnected, "disconnected")
 		synctest.Wait()
 		go func() { defer wait(t.Context(), "b")() }()
 		time.Sleep(time.Minute)

@@ -71,7 +71,6 @@ func (h *Host) Thaw(path string) error {
 	return nil
 }
 
-// isFrozen reports whether the cgroup itself is frozen, not just an ancestor.
 func (h *Host) isFrozen(path string) bool {
 	dir := h.Dir("freezer", path)
 	return dir != "" && h.frozenAt(dir)

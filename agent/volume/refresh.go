@@ -80,7 +80,7 @@ func (v *Volumes) Refresh(ctx context.Context, uid types.UID) {
 	}
 }
 
-// refreshPod does refresh for one pod.
+// refreshPod refreshes the files of one pod.
 func (v *Volumes) refreshPod(ctx context.Context, reader *objectReader, p *podVolumes, changedOnly bool) {
 	p.mu.Lock()
 	due := p.metadataChanged || !changedOnly

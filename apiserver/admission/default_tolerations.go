@@ -2,10 +2,8 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apiserver/pkg/admission"
 )
 
@@ -15,16 +13,6 @@ type NodeTolerationSeconds struct{ NotReady, Unreachable int64 }
 // DefaultNodeTolerationSeconds returns the defaults of kube-apiserver, 300 s each.
 func DefaultNodeTolerationSeconds() NodeTolerationSeconds {
 	return NodeTolerationSeconds{NotReady: 300, Unreachable: 300}
-}
-
-func unexpectedTypeError(a admission.Attributes) error {
-	return fmt.Errorf("unexpected type %T", a.GetObject())
-}
-
-// isObjectName reports whether name can be the name of a node or a RuntimeClass. Other names must not
-// be used in request paths.
-func isObjectName(name string) bool {
-	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
 }
 
 // defaultTolerations adds tolerations for not-ready and unreachable nodes.

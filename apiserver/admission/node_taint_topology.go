@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
@@ -138,4 +139,10 @@ func (t *podTopologyLabels) getNode(ctx context.Context, name string) (*corev1.N
 		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
 	}
 	return t.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}
+
+// isObjectName reports whether name can be the name of a node or a RuntimeClass. Other names must not
+// be used in request paths.
+func isObjectName(name string) bool {
+	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
 }

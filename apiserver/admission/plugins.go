@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"io"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -56,4 +57,8 @@ func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSecond
 	}
 	plugins.Register(PodSecurity, newPodSecurity)
 	plugins.Register(ResourceQuota, newQuota)
+}
+
+func unexpectedTypeError(a admission.Attributes) error {
+	return fmt.Errorf("unexpected type %T", a.GetObject())
 }

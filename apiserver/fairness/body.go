@@ -80,9 +80,15 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 			refuseBody(w, r, serializer, info, errTooManyBodies)
 			return
 		}
+		if r.Context().Err() != nil {
+			return // the timeout has sent the response; its writer panics
+		}
 		deadlines := http.NewResponseController(w)
 		hasDeadline := deadlines.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in-process requests have no deadline
 		body, err := readBody(r.Body, limit, charge)
+		if r.Context().Err() != nil {
+			return
+		}
 		if hasDeadline && err == nil {
 			_ = deadlines.SetReadDeadline(time.Time{}) // for the next request on the connection
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -129,4 +130,19 @@ func TestArrivedBodiesDoNotCount(t *testing.T) {
 	if budget.sum.bytes != 5 {
 		t.Errorf("charged bytes: got %d, want 5", budget.sum.bytes)
 	}
+}
+
+// timedOutWriter is the writer of a request whose timeout has sent the response.
+type timedOutWriter struct{ http.ResponseWriter }
+
+func (timedOutWriter) SetReadDeadline(time.Time) error { panic("the response is complete") }
+
+// TestWithBodyEndsAfterTimeout checks that a request that timed out before its body was read uses neither the handler nor
+// the writer.
+func TestWithBodyEndsAfterTimeout(t *testing.T) {
+	handler := withBody(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was called") }),
+		func(*http.Request, *request.RequestInfo) bool { return false }, serializer.NewCodecFactory(runtime.NewScheme()), newBodyBudget(bodyUse{100, 1}, bodyUse{100, 1}), 10)
+	ctx, cancel := context.WithCancel(request.WithRequestInfo(t.Context(), &request.RequestInfo{APIVersion: "v1"}))
+	cancel()
+	handler.ServeHTTP(timedOutWriter{httptest.NewRecorder()}, httptest.NewRequest(http.MethodPost, "/api/v1/pods", strings.NewReader("x")).WithContext(ctx))
 }

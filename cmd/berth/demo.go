@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -126,7 +127,7 @@ func isOnly(err, target error) bool {
 // runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run
 // until nodesCtx is done, the acts until ctx is done.
 func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target *demoCluster, dir demoDir, settings settings.Settings) error {
-	scheduler, err := drainScheduler(settings)
+	scheduler, err := reports.DrainScheduler(settings)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/controllers/descheduler"
-	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -34,16 +34,8 @@ type deschedulerFlags struct {
 	election          electionFlags
 }
 
-// deschedulerElection returns the Kubernetes descheduler's leader election, so that the
-// two never run at once.
-func deschedulerElection() leaderelection.Election {
-	e := leaderelection.Default(descheduler.Component)
-	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = 137*time.Second, 107*time.Second, 26*time.Second
-	return e
-}
-
 func deschedulerCommand() *cobra.Command {
-	f := deschedulerFlags{election: electionFlags{Election: deschedulerElection()}}
+	f := deschedulerFlags{election: electionFlags{Election: reports.DeschedulerElection()}}
 	cmd := &cobra.Command{
 		Use:   "descheduler",
 		Short: "Move pods to better nodes, or preview the moves (--dry-run)",

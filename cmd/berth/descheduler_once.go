@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -20,7 +21,7 @@ import (
 // holds the Lease.
 func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errOut io.Writer) (r *descheduler.Report, err error) {
 	if f.dryRun || !f.election.enabled {
-		return runDescheduler(ctx, config, settings, o, false)
+		return reports.RunDescheduler(ctx, config, settings, o, false)
 	}
 	e := f.onceElection(flags)
 	for _, verb := range []string{"create", "update"} {
@@ -30,7 +31,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 		}
 		if err := cli.RequirePermission(ctx, config, leaseAccess, "this run holds no Lease, so other deschedulers cannot detect it"); err != nil {
 			fmt.Fprintln(errOut, err)
-			return runDescheduler(ctx, config, settings, o, false)
+			return reports.RunDescheduler(ctx, config, settings, o, false)
 		}
 	}
 	lease, gated, gate, err := gatedClients(&e, config)
@@ -40,7 +41,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	s := leaderelection.OneShot{Component: descheduler.Component, Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
 		OnProgress: func(line string) { fmt.Fprintln(errOut, line) }}
 	err = s.Run(ctx, func(ctx context.Context) (err error) {
-		r, err = runDescheduler(ctx, gated, settings, o, true)
+		r, err = reports.RunDescheduler(ctx, gated, settings, o, true)
 		return err
 	})
 	return r, err

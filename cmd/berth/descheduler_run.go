@@ -16,19 +16,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
-	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/componentserver"
 	"github.com/berthproject/berth/controllers/descheduler"
-	"github.com/berthproject/berth/controllers/scheduler"
-	"github.com/berthproject/berth/controllers/upstreamguard"
-	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/evacuation"
-	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/metrics"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -81,7 +76,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	work := func(ctx context.Context, config *rest.Config) error {
 		status.leading.Store(true)
 		fmt.Fprintf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
-		_, err := runDescheduler(ctx, config, settings, o, f.election.enabled)
+		_, err := reports.RunDescheduler(ctx, config, settings, o, f.election.enabled)
 		return f.finish(out, nil, err)
 	}
 	if !f.election.enabled {
@@ -100,51 +95,6 @@ func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Co
 	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
-// runDescheduler runs the descheduler until it is done or ctx ends. Unless holdsLease is set,
-// it checks that no other descheduler runs.
-func runDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, holdsLease bool) (r *descheduler.Report, err error) {
-	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if _, err := o.Client.Discovery().ServerVersion(); err != nil {
-		return nil, err // watches would retry forever
-	}
-	if o.Holds, err = v1alpha1.NewClient(config); err != nil {
-		return nil, err
-	}
-	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if o.Seed, o.Profiles, err = schedulerProfiles(settings); err != nil {
-		return nil, err
-	}
-	e := deschedulerElection()
-	if !holdsLease {
-		o.CheckExclusive = func(ctx context.Context) error {
-			return upstreamguard.CheckNotRunning(ctx, o.Client, "descheduler", config.Host, e.Namespace, e.Name)
-		}
-	}
-	d, err := descheduler.New(o)
-	if err != nil {
-		return nil, err
-	}
-	return d.Run(ctx)
-}
-
-// schedulerProfiles returns the scheduler's seed and its profiles by name.
-func schedulerProfiles(settings settings.Settings) (seed uint64, profiles map[string]*framework.Profile, err error) {
-	options := scheduler.FromSettings(settings)
-	profiles = map[string]*framework.Profile{}
-	for _, c := range options.Profiles {
-		p, err := framework.NewProfile(c)
-		if err != nil {
-			return 0, nil, err
-		}
-		profiles[p.Name()] = p
-	}
-	return options.Seed, profiles, nil
-}
-
 // policy reads the policy and prints its warnings. The flag overrides its limit of evictions.
 func (f *deschedulerFlags) policy(warnings io.Writer) (config.Descheduler, error) {
 	policy, err := readPolicy(f.policyFile)
@@ -153,16 +103,9 @@ func (f *deschedulerFlags) policy(warnings io.Writer) (config.Descheduler, error
 	}
 	printWarnings(warnings, policy.Warnings...)
 	if f.maxEvictions >= 0 {
-		limitEvictions(&policy.Policy, &f.maxEvictions)
+		reports.LimitEvictions(&policy.Policy, &f.maxEvictions)
 	}
 	return policy, nil
-}
-
-// limitEvictions replaces the policy's limit of evictions in a run, unless limit is nil.
-func limitEvictions(p *descheduling.Policy, limit *int) {
-	if limit != nil {
-		p.Limits.Total = limit
-	}
 }
 
 // readPolicy reads a policy file. Without a file it returns the default policy.

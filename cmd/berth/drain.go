@@ -9,16 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -85,15 +82,15 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	if err != nil {
 		return err
 	}
-	scheduler, err := drainScheduler(settings)
+	scheduler, err := reports.DrainScheduler(settings)
 	if err != nil {
 		return err
 	}
 	var r *drain.Result
 	if f.whatIf {
-		r, err = f.preview(cmd.Context(), scheduler, dedupe(cli.NodeNames(nodes)))
+		r, err = f.preview(cmd.Context(), scheduler, reports.Distinct(cli.NodeNames(nodes)))
 	} else {
-		r, err = f.drain(cmd, scheduler, dedupe(cli.NodeNames(nodes)))
+		r, err = f.drain(cmd, scheduler, reports.Distinct(cli.NodeNames(nodes)))
 	}
 	if r != nil {
 		if err := f.print(cmd.OutOrStdout(), r); err != nil {
@@ -134,35 +131,12 @@ func (f *drainFlags) validate() error {
 	return err
 }
 
-// drainScheduler returns the configured scheduler for previews and suggestions.
-func drainScheduler(s settings.Settings) (drain.Scheduler, error) {
-	o := scheduler.FromSettings(s)
-	out := drain.Scheduler{Seed: o.Seed, Preemption: o.Preemption, Machine: scheduling.DefaultConfig()}
-	q := &out.Machine.Queue
-	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
-	for _, c := range o.Profiles {
-		p, err := framework.NewProfile(c)
-		if err != nil {
-			return out, err
-		}
-		out.Profiles = append(out.Profiles, p)
-	}
-	return out, nil
-}
-
 func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []string) (*drain.Result, error) {
 	objects, err := f.source.read(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
-	return previewDrain(s, objects, nodes, f.options)
-}
-
-// previewDrain simulates the drain of nodes of a cluster.
-func previewDrain(s drain.Scheduler, objects []runtime.Object, nodes []string, o drain.Options) (*drain.Result, error) {
-	c := drain.Cluster{Now: time.Now(), Scheduler: s}
-	c.AddObjects(objects)
-	return drain.Preview(c, nodes, o)
+	return reports.PreviewDrain(s, objects, nodes, f.options)
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
@@ -207,16 +181,4 @@ func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
 		return r.Text(w, drain.TextOptions{Preview: f.whatIf, Wide: wide})
 	}
 	return f.output.Print(w, out)
-}
-
-func dedupe(names []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, n := range names {
-		if !seen[n] {
-			seen[n] = true
-			out = append(out, n)
-		}
-	}
-	return out
 }

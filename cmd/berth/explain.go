@@ -4,28 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
-	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/engine/cluster"
-	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
-	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -42,6 +32,7 @@ func explainCommand() *cobra.Command {
 }
 
 const explainPodLong = `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
+
 For an unschedulable pod it reports which plugin rejects which nodes and by how
 much, which events trigger another attempt, which pods it could preempt, and the
 smallest changes that make it schedulable. Berth tries each change on a fork of
@@ -89,7 +80,7 @@ func explainPodCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
+			if reports.FindPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
 				displaced, err := (&recordSource{journal: journalPath, Cluster: source.Cluster}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
 				if err != nil && len(decisions) == 0 {
 					return err
@@ -147,32 +138,7 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if err != nil {
 		return nil, err
 	}
-	return readCluster(ctx, config, namespace, pod)
-}
-
-// readCluster returns all objects of a cluster that scheduling uses, without finished pods
-// except the named one.
-func readCluster(ctx context.Context, config *rest.Config, namespace, pod string) ([]runtime.Object, error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	holds, err := v1alpha1.NewClient(config)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := informers.List(ctx, client, holds)
-	if err != nil || pod == "" {
-		return objects, err
-	}
-	p, err := client.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return objects, nil
-	}
-	if err == nil && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) {
-		objects = append(objects, p)
-	}
-	return objects, err
+	return reports.ReadCluster(ctx, config, namespace, pod)
 }
 
 // decisions returns the decisions about pods of one name in the journal. With dump files
@@ -191,7 +157,7 @@ func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, nam
 }
 
 func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision, output *cli.Output, nodes bool) error {
-	explanation, err := newPodExplanation(settings, objects, name, decisions)
+	explanation, err := reports.ExplainPod(settings, objects, name, decisions)
 	if err != nil {
 		return err
 	}
@@ -201,50 +167,7 @@ func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Objec
 	return output.Print(w, cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, _ bool) error { return explanation.Text(w, nodes) }})
 }
 
-// newPodExplanation evaluates a pod of objects. It returns nil if the pod is missing and the journal
-// has decisions about it.
-func newPodExplanation(settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision) (*explain.PodExplanation, error) {
-	state, pods := snapshot(settings, objects)
-	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
-	if i < 0 && len(decisions) > 0 {
-		return nil, nil
-	}
-	if i < 0 {
-		return nil, fmt.Errorf("pod %s: not found among %d pods (use NAMESPACE/NAME)", name, len(pods))
-	}
-	profile, err := profileFor(settings, pods[i])
-	if err != nil {
-		return nil, err
-	}
-	p := settings.Berth.Scheduler.Preemption
-	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
-	explanation.Decisions, explanation.Problems = decisions, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
-	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
-	return explanation, nil
-}
-
 // explainDeletedPod prints what the journal has about a pod that no longer exists.
 func explainDeletedPod(w io.Writer, pod explain.DeletedPod, output *cli.Output) error {
 	return output.Print(w, cli.Printable{Object: cli.JSONText(pod.JSON), Text: func(w io.Writer, _ bool) error { return pod.Text(w) }})
-}
-
-// snapshot returns the cluster state of objects for the configured scheduler.
-func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
-	var schedulers []string
-	for _, c := range settings.Profiles() {
-		schedulers = append(schedulers, c.Name)
-	}
-	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
-	state.ExpireHolds(time.Now())
-	return state, pods
-}
-
-func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {
-	for _, c := range settings.Profiles() {
-		if c.Name == p.Spec.SchedulerName {
-			return framework.NewProfile(c)
-		}
-	}
-	return nil, fmt.Errorf("pod %s: spec.schedulerName: %s: no profile of that name: pass its KubeSchedulerConfiguration with --config", p.Key(), p.Spec.SchedulerName)
 }

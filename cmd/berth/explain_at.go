@@ -8,6 +8,7 @@ import (
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -27,7 +28,7 @@ func (s *objectSource) explainAt(w io.Writer, settings settings.Settings, journa
 	if dir == "" {
 		return errors.New("--at: no journal next to the kubeconfig: set --journal")
 	}
-	pod, err := explainRecordedPod(settings, dir, namespace, name, at)
+	pod, err := reports.ExplainRecordedPod(settings, dir, namespace, name, at)
 	if err != nil {
 		return err
 	}

@@ -2,18 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -48,9 +44,9 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			case disk && pressure:
 				return errors.New("--disk, --pressure: use only one of them")
 			case disk:
-				reportName = diskReport
+				reportName = reports.DiskReport
 			case pressure:
-				reportName = pressureReport
+				reportName = reports.PressureReport
 			}
 			if reportName != "" {
 				if err := output.Only("--"+reportName, cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
@@ -66,7 +62,18 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			if err != nil {
 				return err
 			}
-			return explainNode(cmd.OutOrStdout(), settings, objects, node, &output, all)
+			explanation, err := reports.ExplainNode(settings, objects, node)
+			if err != nil {
+				return err
+			}
+			o := explain.TextOptions{Now: time.Now(), Limit: maxNodePods}
+			if all {
+				o.Limit = 0
+			}
+			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, wide bool) error {
+				o.Wide = wide
+				return explanation.Text(w, o)
+			}})
 		},
 	}
 	source.addFlags(cmd.Flags())
@@ -75,37 +82,4 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 	cmd.Flags().BoolVar(&pressure, "pressure", false, "report the node's eviction thresholds and which pods would be evicted next")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output, cli.OutputText, cli.OutputWide, cli.OutputJSON, cli.OutputYAML)
 	return cmd
-}
-
-func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, output *cli.Output, all bool) error {
-	state, pods := snapshot(settings, objects)
-	profiles := map[string]*framework.Profile{}
-	for _, c := range settings.Profiles() {
-		p, err := framework.NewProfile(c)
-		if err != nil {
-			return err
-		}
-		profiles[c.Name] = p
-	}
-	profileOf := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
-	explanation := explain.ExplainNode(state, profileOf, settings.Berth.Scheduler.Seed, name, pods)
-	if explanation == nil {
-		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
-	}
-	for _, o := range objects {
-		if n, ok := o.(*corev1.Node); ok && n.Name == name {
-			for _, c := range n.Status.Conditions {
-				explanation.Conditions = append(explanation.Conditions, explain.Condition{Type: string(c.Type), Status: string(c.Status),
-					Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time})
-			}
-		}
-	}
-	o := explain.TextOptions{Now: time.Now(), Limit: maxNodePods}
-	if all {
-		o.Limit = 0
-	}
-	return output.Print(w, cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, wide bool) error {
-		o.Wide = wide
-		return explanation.Text(w, o)
-	}})
 }

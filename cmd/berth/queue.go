@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 )
 
 // maxQueued is the number of pending pods shown without --all.
@@ -59,7 +57,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 			if err != nil {
 				return err
 			}
-			list := queueEntries(pods)
+			list := reports.PendingPods(pods)
 			o := explain.TextOptions{Now: time.Now(), Limit: maxQueued}
 			if all {
 				o.Limit = 0
@@ -98,7 +96,7 @@ func pendingPods(ctx context.Context, cluster *cli.Cluster, namespace string, du
 			return nil, err
 		}
 		for _, o := range objects {
-			if p, ok := o.(*corev1.Pod); ok && isPending(p) && (namespace == "" || p.Namespace == namespace) {
+			if p, ok := o.(*corev1.Pod); ok && reports.IsPending(p) && (namespace == "" || p.Namespace == namespace) {
 				out = append(out, p)
 			}
 		}
@@ -108,66 +106,5 @@ func pendingPods(ctx context.Context, cluster *cli.Cluster, namespace string, du
 	if err != nil {
 		return nil, err
 	}
-	return listPendingPods(ctx, config, namespace)
-}
-
-// listPendingPods returns the unfinished pods without a node in a namespace, or in all.
-func listPendingPods(ctx context.Context, config *rest.Config, namespace string) (out []*corev1.Pod, err error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods without a node: %w", err)
-	}
-	for i := range list.Items {
-		if isPending(&list.Items[i]) {
-			out = append(out, &list.Items[i])
-		}
-	}
-	return out, nil
-}
-
-// isPending reports whether a pod is unfinished and has no node.
-func isPending(p *corev1.Pod) bool {
-	return p.Spec.NodeName == "" && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
-}
-
-// queueEntries describes pending pods in scheduling order.
-func queueEntries(pods []*corev1.Pod) []explain.PendingPod {
-	list := make([]explain.PendingPod, 0, len(pods))
-	for _, p := range pods {
-		list = append(list, queueEntry(p))
-	}
-	explain.SortPendingPods(list)
-	return list
-}
-
-// queueEntry describes a pending pod from its spec and its PodScheduled condition.
-func queueEntry(p *corev1.Pod) explain.PendingPod {
-	pending := explain.PendingPod{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.PendingNew,
-		Created: p.CreationTimestamp.Time, Since: p.CreationTimestamp.Time, Nominated: p.Status.NominatedNodeName}
-	if p.Spec.Priority != nil {
-		pending.Priority = *p.Spec.Priority
-	}
-	for _, c := range p.Status.Conditions {
-		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
-			continue
-		}
-		pending.Message, pending.Since, pending.State = c.Message, c.LastTransitionTime.Time, explain.PendingUnschedulable
-		if c.Reason == corev1.PodReasonSchedulerError {
-			pending.State = explain.PendingError
-		}
-	}
-	for _, g := range p.Spec.SchedulingGates {
-		pending.Gates = append(pending.Gates, g.Name)
-	}
-	switch {
-	case len(pending.Gates) > 0:
-		pending.State = explain.PendingGated
-	case pending.Nominated != "":
-		pending.State = explain.PendingNominated
-	}
-	return pending
+	return reports.ListPendingPods(ctx, config, namespace)
 }

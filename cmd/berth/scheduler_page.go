@@ -8,6 +8,7 @@ import (
 
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/ui"
+	"github.com/berthproject/berth/ui/answers"
 )
 
 // startPage serves the web page until stop is closed, if the flag has an address, and prints its address. The caller
@@ -20,8 +21,8 @@ func (f *schedulerFlags) startPage(out io.Writer, c *rest.Config, stop <-chan st
 	}
 	cluster := rest.AnonymousClientConfig(c) // requests have the credentials of the page's users only
 	cluster.UserAgent = "berth-ui"
-	answers := uiAnswers{settings: f.settings, journal: f.journal, policy: config.DefaultDescheduler().Policy}.answers()
-	page, err := ui.New(ui.Options{Cluster: cluster, Answers: answers})
+	source := answers.Source{Settings: f.settings, Journal: f.journal, Policy: config.DefaultDescheduler().Policy}
+	page, err := ui.New(ui.Options{Cluster: cluster, Answers: source.Answers()})
 	if err != nil {
 		return nil, err
 	}

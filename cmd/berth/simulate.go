@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,19 +9,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/controllers/scheduler"
-	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/replay"
 	simscheduler "github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/script"
-	"github.com/berthproject/berth/sim/store"
 	"github.com/berthproject/berth/sim/trace"
 )
 
@@ -69,8 +66,8 @@ violated.`,
 	flags.StringVar(&f.scenario, "scenario", "", "file with the scenario (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
-	flags.DurationVar(&f.lag, "lag", defaultLag, "delay of watch events")
-	flags.DurationVar(&f.latency, "latency", defaultLatency, "one-way latency between client and API server")
+	flags.DurationVar(&f.lag, "lag", reports.DefaultLag, "delay of watch events")
+	flags.DurationVar(&f.latency, "latency", reports.DefaultLatency, "one-way latency between client and API server")
 	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
 	flags.StringVar(&f.inputLog, "input-log", "", "`file` for the scheduler's inputs and effects, as JSON lines, for --replay")
 	flags.StringVar(&f.inputLog, "journal", "", "former name of --input-log")
@@ -129,42 +126,9 @@ func (f *simulateFlags) options(settings settings.Settings, seedSet bool) (clust
 	if seedSet {
 		seed = &f.seed
 	}
-	o, err := simulatorOptions(settings, seed)
+	o, err := reports.SimulatorOptions(settings, seed)
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	return o, err
-}
-
-// The defaults of --lag and --latency.
-const (
-	defaultLag     = 2 * time.Millisecond
-	defaultLatency = time.Millisecond
-)
-
-// simulatorOptions returns the simulator's options for the configured scheduler. Without a seed, the seed of faults is 0
-// and the scheduler has the configured one.
-func simulatorOptions(settings settings.Settings, seed *uint64) (cluster.Options, error) {
-	o, err := cluster.Defaults()
-	if err != nil {
-		return o, err
-	}
-	c := scheduler.FromSettings(settings)
-	if seed != nil {
-		o.Seed, c.Seed = *seed, *seed
-	}
-	o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption = c.Seed, c.ScoreCacheMemory, c.Preemption
-	q := &o.Machine.Queue
-	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration
-	o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration = c.VictimsTimeout, c.AuditInterval, c.AssumedPressure
-	o.Lag, o.Latency = defaultLag, defaultLatency
-	o.Profiles = nil
-	for _, p := range c.Profiles {
-		profile, err := framework.NewProfile(p)
-		if err != nil {
-			return o, err
-		}
-		o.Profiles = append(o.Profiles, profile)
-	}
-	return o, nil
 }
 
 // buildSimulation reads the dumps, the scenario and the traces.
@@ -174,7 +138,7 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 	if err != nil {
 		return nil, err
 	}
-	s.Objects = simulatedObjects(objects)
+	s.Objects = reports.SimulatedObjects(objects)
 	if len(f.files) > 0 && len(s.Objects) == 0 {
 		return nil, fmt.Errorf("-f %s: no objects that can be simulated: must have nodes, pods and related objects as printed by kubectl get -o yaml", strings.Join(f.files, ","))
 	}
@@ -183,27 +147,13 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 		return nil, err
 	}
 	if s.Until == 0 {
-		s.Until = defaultUntil(s.Scenario)
+		s.Until = reports.DefaultUntil(s.Scenario)
 	}
 	if last := s.Scenario.Until(); last > s.Until {
 		return nil, fmt.Errorf("--until %v: scenario %s ends at %v", s.Until, f.scenario, last)
 	}
 	return s, f.openb.addTo(s, f.until > 0 || s.Scenario.Until() > 0)
 }
-
-// simulatedObjects returns the objects whose kinds the simulator has.
-func simulatedObjects(objects []runtime.Object) (out []store.Object) {
-	for _, obj := range objects {
-		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
-			store.ApplyDefaults(k)
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-// defaultUntil returns the end of a scenario, or a day if it has none.
-func defaultUntil(s *script.Scenario) time.Duration { return cmp.Or(s.Until(), 24*time.Hour) }
 
 // loadScenario reads the scenario. Without one it returns an empty scenario.
 func (f *simulateFlags) loadScenario() (*script.Scenario, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/internal/recording"
+	"github.com/berthproject/berth/internal/reports"
 )
 
 func runSimulate(t *testing.T, args ...string) (string, error) {
@@ -129,7 +130,7 @@ func TestSimulateRecording(t *testing.T) {
 	}
 	now := time.Now()
 	for age, want := range map[time.Duration]string{time.Second: "n", 50 * time.Second: ""} {
-		state, err := stateAt(dir, now.Add(-age))
+		state, err := reports.StateAt(dir, now.Add(-age))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/ui"
+	"github.com/berthproject/berth/ui/answers"
 )
 
 // uiOptions holds the flags of `berth ui`.
@@ -72,8 +73,8 @@ func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	answers := uiAnswers{settings: settings, journal: dir, policy: policy.Policy}.answers()
-	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: answers, PolicyFile: o.policyFile})
+	source := answers.Source{Settings: settings, Journal: dir, Policy: policy.Policy}
+	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: source.Answers(), PolicyFile: o.policyFile})
 	if err != nil {
 		return err
 	}

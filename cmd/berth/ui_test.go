@@ -23,6 +23,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/ui"
+	"github.com/berthproject/berth/ui/answers"
 )
 
 // uiPaths has the paths of the page's data by namespace. Those of the empty namespace need permissions in all
@@ -48,7 +49,7 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := ui.New(ui.Options{Cluster: c.Config, Answers: uiAnswers{settings: s, journal: dir, policy: config.DefaultDescheduler().Policy}.answers()})
+	page, err := ui.New(ui.Options{Cluster: c.Config, Answers: answers.Source{Settings: s, Journal: dir, Policy: config.DefaultDescheduler().Policy}.Answers()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestPageMatchesExplainPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	explanation, err := uiAnswers{settings: s}.explainPod(t.Context(), c.Config, "shop", "web")
+	explanation, err := answers.Source{Settings: s}.Answers().Pod(t.Context(), c.Config, "shop", "web")
 	if err != nil {
 		t.Fatal(err)
 	}

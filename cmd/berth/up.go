@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/controllermanager"
 	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -195,7 +196,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		}
 		if settings.Inputs != nil {
 			p.Start("recording of node pressure", func(ctx context.Context) error {
-				return recordPressure(ctx, server.LoopbackConfig(), settings.Inputs, log.slog)
+				return reports.RecordPressure(ctx, server.LoopbackConfig(), settings.Inputs, log.slog)
 			})
 		}
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))

@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -91,10 +92,10 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 		}}
 	// The Lease makes this descheduler visible to other deschedulers. Its identity is fixed, so that after
 	// a crash it need not wait for its own Lease to expire.
-	e := deschedulerElection()
+	e := reports.DeschedulerElection()
 	e.Identity = "berth-up"
 	work := func(ctx context.Context, c *rest.Config) error {
-		_, err := runDescheduler(ctx, c, settings, o, true)
+		_, err := reports.RunDescheduler(ctx, c, settings, o, true)
 		if ctx.Err() != nil {
 			return nil
 		}

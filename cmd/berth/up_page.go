@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/ui"
+	"github.com/berthproject/berth/ui/answers"
 )
 
 // startPage serves the web page and returns its address, nil without a page. The page uses the address of the API
@@ -27,7 +28,7 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
 	config.UserAgent = "berth-ui"
-	answers := uiAnswers{settings: settings, journal: journal, policy: o.descheduler.policyOrDefault()}.answers()
+	source := answers.Source{Settings: settings, Journal: journal, Policy: o.descheduler.policyOrDefault()}
 	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("web-page-client-ca", server.Authority().CAFile())
 	if err != nil {
 		return nil, fmt.Errorf("starting the web page: %w", err)
@@ -36,7 +37,7 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 	if err != nil {
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
-	page, err := ui.New(ui.Options{Cluster: config, Answers: answers, PolicyFile: o.descheduler.policyFileName(),
+	page, err := ui.New(ui.Options{Cluster: config, Answers: source.Answers(), PolicyFile: o.descheduler.policyFileName(),
 		ClientCertificates: &ui.ClientCertificates{Verify: clientCA.VerifyOptions, FrontProxy: proxy}})
 	if err != nil {
 		return nil, err

@@ -2,21 +2,18 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -86,21 +83,5 @@ func zoneNodes(ctx context.Context, cluster *cli.Cluster, dumps []string) (out [
 	if err != nil {
 		return nil, err
 	}
-	return listZoneNodes(ctx, config)
-}
-
-// listZoneNodes returns the nodes of a cluster.
-func listZoneNodes(ctx context.Context, config *rest.Config) (out []nodelifecycle.Node, err error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing nodes: %w", err)
-	}
-	for i := range list.Items {
-		out = append(out, conversion.NodeLifecycleNode(&list.Items[i]))
-	}
-	return out, nil
+	return reports.ListZoneNodes(ctx, config)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 )
 
-// TestPendingWritesAreOrdered checks that a reconcile does not depend on the order of a map: a simulation must repeat.
+// TestPendingWritesAreOrdered checks that a reconcile does not depend on the order of a map, so that simulations are
+// reproducible.
 func TestPendingWritesAreOrdered(t *testing.T) {
 	w := newPendingWrites(runner.Production())
 	var want []string

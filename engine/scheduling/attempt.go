@@ -45,8 +45,8 @@ type attempt struct {
 	extenderCall    *extenderCall     // the call to extenders, or nil
 }
 
-func (a *attempt) Due() time.Time { return a.deadline }
-func (a *attempt) PodUID() string { return a.uid }
+func (a *attempt) due() time.Time { return a.deadline }
+func (a *attempt) podUID() string { return a.uid }
 
 // setStage sets the attempt's stage and replaces its effect in flight.
 func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
@@ -57,7 +57,7 @@ func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	if id != 0 {
 		m.attemptsByEffect[id] = a
 	}
-	m.deadlines.Add(deadline, a)
+	m.deadlines.add(deadline, a)
 }
 
 // endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped, unless reportBound waits
@@ -126,7 +126,7 @@ func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 // handleDeadlines handles the nominations, failed nodes and attempts whose deadline has passed.
 func (m *Machine) handleDeadlines(now time.Time) {
 	for {
-		t, ok := m.deadlines.Next(now)
+		t, ok := m.deadlines.next(now)
 		if !ok {
 			return
 		}

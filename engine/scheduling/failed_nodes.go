@@ -19,8 +19,8 @@ type failedNodes struct {
 	pausedUntil time.Time           // end of the pause of preemption for the pod; zero if there is no pause
 }
 
-func (f *failedNodes) Due() time.Time { return f.pausedUntil }
-func (f *failedNodes) PodUID() string { return f.uid }
+func (f *failedNodes) due() time.Time { return f.pausedUntil }
+func (f *failedNodes) podUID() string { return f.uid }
 
 // addFailedNode records that preemption of the victims on the nominated node failed.
 func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNodes {

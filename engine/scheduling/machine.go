@@ -10,7 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/assumption"
-	"github.com/berthproject/berth/engine/scheduling/deadlines"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
@@ -55,7 +54,7 @@ type Machine struct {
 	nextID           uint64
 	attemptsByEffect map[uint64]*attempt // by the id of the effect in flight
 	attempts         map[string]*attempt // by uid
-	deadlines        deadlines.Heap
+	deadlines        deadlineHeap
 
 	volumeBinds    []*attempt // attempts that wait for volumes, in order of their start
 	volumesChanged bool       // an event of this step changed a volume object
@@ -120,7 +119,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 // nextWake returns when to call Step again at the latest; zero if only an event can cause work.
 func (m *Machine) nextWake(now time.Time) time.Time {
 	wake := order.Earliest(m.queue.NextWakeup(now), m.nextAudit)
-	if deadline, ok := m.deadlines.First(); ok {
+	if deadline, ok := m.deadlines.first(); ok {
 		wake = order.Earliest(wake, deadline)
 	}
 	if len(m.reportRetries) > 0 {

@@ -28,9 +28,9 @@ type nomination struct {
 	abandoned      bool // the pod no longer needs the nomination; only its victims are tracked
 }
 
-func (n *nomination) Due() time.Time { return n.deadline }
+func (n *nomination) due() time.Time { return n.deadline }
 
-func (n *nomination) PodUID() string { return n.uid }
+func (n *nomination) podUID() string { return n.uid }
 
 // phase is the state of a nomination.
 type phase uint8
@@ -57,7 +57,7 @@ func (m *Machine) sendNomination(now time.Time, n *nomination) {
 func (m *Machine) setPhase(n *nomination, p phase, deadline time.Time) {
 	n.phase, n.deadline = p, deadline
 	if !deadline.IsZero() {
-		m.deadlines.Add(deadline, n)
+		m.deadlines.add(deadline, n)
 	}
 }
 
@@ -118,7 +118,7 @@ func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) 
 	default:
 		f := m.addFailedNode(n, n.plan.Victims)
 		f.pausedUntil = now.Add(m.cfg.BindTimeout)
-		m.deadlines.Add(f.pausedUntil, f)
+		m.deadlines.add(f.pausedUntil, f)
 		m.clearNomination(now, pod)
 		m.reportUnschedulable(pod, 0, m.errorSummary("preemption on node \""+n.node+"\" was refused: "+o.Reason))
 		if n.retryRequested {

@@ -1,4 +1,4 @@
-package main
+package answers
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/internal/testkit/recordings"
 )
 
 // newAuthorizer serves SelfSubjectAccessReviews. allowed has entries of the form "resource namespace", or
@@ -50,12 +51,12 @@ func allResourcesBut(excluded string) []string {
 
 func TestHistoryShowsWhatTheUserMayList(t *testing.T) {
 	dir := t.TempDir()
-	recordRun(t, dir, false)
+	recordings.Run(t, dir, false)
 	s, err := settings.Load(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, at := uiAnswers{settings: s, journal: dir}, time.Unix(1001, 0)
+	a, at := Source{Settings: s, Journal: dir}, time.Unix(1001, 0)
 	for _, tc := range []struct {
 		name, namespace                  string
 		allowed                          []string

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// pressureInterval is the time between two reports of a node in the recording.
-	pressureInterval = 30 * time.Second
+	// PressureInterval is the time between two reports of a node in the recording.
+	PressureInterval = 30 * time.Second
 	// pressureBatch is the number of nodes that report in an interval. In larger clusters the nodes take turns.
 	pressureBatch = 50
 	// pressureTimeout bounds the time in which a node reports.
@@ -26,14 +26,14 @@ const (
 	maxPressureReport = 64 << 10
 )
 
-// recordPressure records the nodes' reports of their eviction thresholds until ctx is done, so that the web page can show
+// RecordPressure records the nodes' reports of their eviction thresholds until ctx is done, so that the web page can show
 // them at earlier times.
-func recordPressure(ctx context.Context, config *rest.Config, recorder *recording.Recorder, log *slog.Logger) error {
+func RecordPressure(ctx context.Context, config *rest.Config, recorder *recording.Recorder, log *slog.Logger) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	ticker := time.NewTicker(pressureInterval)
+	ticker := time.NewTicker(PressureInterval)
 	defer ticker.Stop()
 	for next := ""; ; {
 		if next, err = recordPressureOnce(ctx, client, config, recorder, next); err != nil && ctx.Err() == nil {
@@ -64,7 +64,7 @@ func recordPressureOnce(ctx context.Context, client kubernetes.Interface, config
 			continue
 		}
 		nodeCtx, cancel := context.WithTimeout(ctx, pressureTimeout)
-		report, err := nodePressureJSON(nodeCtx, config, name)
+		report, err := NodePressure(nodeCtx, config, name)
 		cancel()
 		if err == nil && len(report) <= maxPressureReport {
 			recorder.Observe(time.Now(), &recording.NodePressure{Node: name, Report: string(report)})

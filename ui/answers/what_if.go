@@ -1,4 +1,4 @@
-package main
+package answers
 
 import (
 	"context"
@@ -16,19 +16,20 @@ import (
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/evacuation"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/reports"
 )
 
 // drain returns the output of `berth drain --what-if -o json`.
-func (a uiAnswers) drain(ctx context.Context, config *rest.Config, nodes []string, o drain.Options) ([]byte, error) {
-	objects, err := readCluster(ctx, config, "", "")
+func (a Source) drain(ctx context.Context, config *rest.Config, nodes []string, o drain.Options) ([]byte, error) {
+	objects, err := reports.ReadCluster(ctx, config, "", "")
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := drainScheduler(a.settings)
+	scheduler, err := reports.DrainScheduler(a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	r, err := previewDrain(scheduler, objects, dedupe(nodes), o)
+	r, err := reports.PreviewDrain(scheduler, objects, reports.Distinct(nodes), o)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -36,12 +37,12 @@ func (a uiAnswers) drain(ctx context.Context, config *rest.Config, nodes []strin
 }
 
 // zones returns the output of `berth zones -o json`.
-func (a uiAnswers) zones(ctx context.Context, config *rest.Config) ([]byte, error) {
-	nodes, err := listZoneNodes(ctx, config)
+func (a Source) zones(ctx context.Context, config *rest.Config) ([]byte, error) {
+	nodes, err := reports.ListZoneNodes(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(explain.ZonesOf(nodes, a.settings.Berth.NodeLifecycle.Options(), time.Now()))
+	return json.Marshal(explain.ZonesOf(nodes, a.Settings.Berth.NodeLifecycle.Options(), time.Now()))
 }
 
 // previewTimeout bounds how long a preview of the descheduler waits for lists: informers retry
@@ -49,15 +50,15 @@ func (a uiAnswers) zones(ctx context.Context, config *rest.Config) ([]byte, erro
 const previewTimeout = 20 * time.Second
 
 // descheduler returns the output of `berth descheduler --dry-run -o json`.
-func (a uiAnswers) descheduler(ctx context.Context, config *rest.Config, maxEvictions *int) ([]byte, error) {
+func (a Source) descheduler(ctx context.Context, config *rest.Config, maxEvictions *int) ([]byte, error) {
 	if err := checkListable(ctx, config); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, previewTimeout, fmt.Errorf("reading the cluster took longer than %v: check that you may list and watch what `berth explain` reads", previewTimeout))
 	defer cancel()
-	o := descheduler.Options{Policy: a.policy, Mode: descheduler.Planned, DryRun: true, Timeouts: evacuation.PlanTimeouts(), Log: klog.Background()}
-	limitEvictions(&o.Policy, maxEvictions)
-	r, err := runDescheduler(ctx, config, a.settings, o, false)
+	o := descheduler.Options{Policy: a.Policy, Mode: descheduler.Planned, DryRun: true, Timeouts: evacuation.PlanTimeouts(), Log: klog.Background()}
+	reports.LimitEvictions(&o.Policy, maxEvictions)
+	r, err := reports.RunDescheduler(ctx, config, a.Settings, o, false)
 	if err != nil {
 		return nil, err
 	}

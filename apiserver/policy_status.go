@@ -1,4 +1,4 @@
-package policystatus
+package apiserver
 
 import (
 	"context"
@@ -19,8 +19,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Controller updates the status of policies.
-type Controller struct {
+// policyStatus checks the types of ValidatingAdmissionPolicies and writes the warnings to their status. An expression that
+// refers to a field which the matched kinds do not have is stored, but its status names the problem.
+type policyStatus struct {
 	client   kubernetes.Interface
 	policies listers.ValidatingAdmissionPolicyLister
 	synced   cache.InformerSynced
@@ -28,10 +29,10 @@ type Controller struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 }
 
-// New returns a controller for the policies of the informer. schemas and mapper resolve the kinds
+// newPolicyStatus returns a controller for the policies of the informer. schemas and mapper resolve the kinds
 // that policies match.
-func New(client kubernetes.Interface, policies informers.ValidatingAdmissionPolicyInformer, schemas discovery.DiscoveryInterface, mapper meta.RESTMapper) (*Controller, error) {
-	c := &Controller{
+func newPolicyStatus(client kubernetes.Interface, policies informers.ValidatingAdmissionPolicyInformer, schemas discovery.DiscoveryInterface, mapper meta.RESTMapper) (*policyStatus, error) {
+	c := &policyStatus{
 		client: client, policies: policies.Lister(), synced: policies.Informer().HasSynced,
 		checker: &validating.TypeChecker{SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: schemas}, RestMapper: mapper},
 		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, time.Minute)),
@@ -45,8 +46,8 @@ func New(client kubernetes.Interface, policies informers.ValidatingAdmissionPoli
 	return c, err
 }
 
-// Run checks policies until ctx is done.
-func (c *Controller) Run(ctx context.Context) {
+// run checks policies until ctx is done.
+func (c *policyStatus) run(ctx context.Context) {
 	defer c.queue.ShutDown()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
 		return
@@ -68,7 +69,7 @@ func (c *Controller) Run(ctx context.Context) {
 }
 
 // sync checks a policy unless its current generation has been checked.
-func (c *Controller) sync(ctx context.Context, name string) error {
+func (c *policyStatus) sync(ctx context.Context, name string) error {
 	policy, err := c.policies.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"cmp"
@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func findPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
+// FindPod returns a pod of objects, or nil.
+func FindPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
 	for _, o := range objects {
 		if pod, ok := o.(*corev1.Pod); ok && pod.Name == name && cmp.Or(pod.Namespace, corev1.NamespaceDefault) == namespace {
 			return pod

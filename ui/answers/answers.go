@@ -1,4 +1,4 @@
-package main
+package answers
 
 import (
 	"context"
@@ -12,37 +12,39 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/ui"
 )
 
-// uiAnswers computes the data of the web page in the format of the commands' -o json.
-// It reads a journal only after the API server has authorized the user to list the objects.
-type uiAnswers struct {
-	settings settings.Settings
-	journal  string // directory; empty: none
-	policy   descheduling.Policy
+// Source is where answers come from. The journal is read only after the API server has authorized the user to list the
+// objects.
+type Source struct {
+	Settings settings.Settings
+	Journal  string              // directory; empty: none
+	Policy   descheduling.Policy // of the descheduler
 }
 
-func (a uiAnswers) answers() ui.Answers {
+// Answers returns the answers from the source.
+func (a Source) Answers() ui.Answers {
 	return ui.Answers{Pod: a.explainPod, Queue: a.queue, Displacements: a.displacements,
-		Drain: a.drain, Zones: a.zones, Descheduler: a.descheduler, NodePressure: nodePressureJSON, NodeDisk: nodeDiskJSON, Simulate: a.simulate, History: a.history()}
+		Drain: a.drain, Zones: a.zones, Descheduler: a.descheduler, NodePressure: reports.NodePressure, NodeDisk: reports.NodeDisk, Simulate: a.simulate, History: a.history()}
 }
 
 // explainPod returns the output of `berth explain pod -o json`.
-func (a uiAnswers) explainPod(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error) {
-	objects, err := readCluster(ctx, config, namespace, name)
+func (a Source) explainPod(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error) {
+	objects, err := reports.ReadCluster(ctx, config, namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	var decisions []journal.Decision
-	if a.journal != "" {
-		if decisions, _, err = journal.ReadDecisions(a.journal, namespace, name); err != nil {
+	if a.Journal != "" {
+		if decisions, _, err = journal.ReadDecisions(a.Journal, namespace, name); err != nil {
 			return nil, err
 		}
 	}
-	if findPod(objects, namespace, name) != nil {
-		explanation, err := newPodExplanation(a.settings, objects, namespace+"/"+name, decisions)
+	if reports.FindPod(objects, namespace, name) != nil {
+		explanation, err := reports.ExplainPod(a.Settings, objects, namespace+"/"+name, decisions)
 		if err != nil {
 			return nil, err
 		}
@@ -61,16 +63,16 @@ func (a uiAnswers) explainPod(ctx context.Context, config *rest.Config, namespac
 }
 
 // queue returns the output of `berth queue -o json`.
-func (a uiAnswers) queue(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
-	pods, err := listPendingPods(ctx, config, namespace)
+func (a Source) queue(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
+	pods, err := reports.ListPendingPods(ctx, config, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return explain.QueueJSON(queueEntries(pods))
+	return explain.QueueJSON(reports.PendingPods(pods))
 }
 
 // displacements returns the output of `berth evictions --all -o json`.
-func (a uiAnswers) displacements(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
+func (a Source) displacements(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
 	list, err := a.records(ctx, config, namespace, "")
 	if err != nil {
 		return nil, err
@@ -78,12 +80,12 @@ func (a uiAnswers) displacements(ctx context.Context, config *rest.Config, names
 	return explain.EvictionsJSON(list)
 }
 
-func (a uiAnswers) records(ctx context.Context, config *rest.Config, namespace, pod string) ([]*journal.Displacement, error) {
+func (a Source) records(ctx context.Context, config *rest.Config, namespace, pod string) ([]*journal.Displacement, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	source := history.Source{Client: client, Journal: a.journal, Namespace: namespace, Pod: pod}
+	source := history.Source{Client: client, Journal: a.Journal, Namespace: namespace, Pod: pod}
 	list, _, err := source.Read(ctx)
 	return list, err
 }

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"bytes"
@@ -25,13 +25,13 @@ func TestReportsOfAgentsAreLimited(t *testing.T) {
 	}))
 	defer server.Close()
 	config := &rest.Config{Host: server.URL}
-	if data, err := readAgentReport(t.Context(), config, "good", diskReport); err != nil || string(data) != "{}" {
+	if data, err := ReadAgentReport(t.Context(), config, "good", DiskReport); err != nil || string(data) != "{}" {
 		t.Errorf("got %q, %v; want the report", data, err)
 	}
-	if data, err := readAgentReport(t.Context(), config, "large", diskReport); err == nil {
+	if data, err := ReadAgentReport(t.Context(), config, "large", DiskReport); err == nil {
 		t.Errorf("report of %d bytes: got no error, want one", len(data))
 	}
-	_, err := readAgentReport(t.Context(), config, "other", diskReport)
+	_, err := ReadAgentReport(t.Context(), config, "other", DiskReport)
 	if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "no report no report") || len(err.Error()) > maxAgentMessage+100 {
 		t.Errorf("got %v, want not found with the first %d bytes of the message", err, maxAgentMessage)
 	}

@@ -1,4 +1,4 @@
-package main
+package answers
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/sim/trace"
 	"github.com/berthproject/berth/ui"
 	"github.com/berthproject/berth/ui/simulation"
 )
 
 // simulate runs a simulation as `berth simulate --scenario FILE [-f DUMP]` does.
-func (a uiAnswers) simulate(ctx context.Context, config *rest.Config, request ui.Simulation, send func(*simulation.Frame) error) (*simulation.Result, error) {
+func (a Source) simulate(ctx context.Context, config *rest.Config, request ui.Simulation, send func(*simulation.Frame) error) (*simulation.Result, error) {
 	limits := simulation.DefaultLimits
 	scenario, err := simulation.Parse(request.Scenario, limits)
 	if err != nil {
@@ -34,11 +35,11 @@ func (a uiAnswers) simulate(ctx context.Context, config *rest.Config, request ui
 		}
 		objects = append(objects, list...)
 	}
-	options, err := simulatorOptions(a.settings, request.Seed)
+	options, err := reports.SimulatorOptions(a.Settings, request.Seed)
 	if err != nil {
 		return nil, err
 	}
-	s := &trace.Simulation{Options: options, Objects: simulatedObjects(objects), Scenario: scenario, Until: defaultUntil(scenario)}
+	s := &trace.Simulation{Options: options, Objects: reports.SimulatedObjects(objects), Scenario: scenario, Until: reports.DefaultUntil(scenario)}
 	s.Options.Start = s.LatestTimestamp()
 	return simulation.Run(ctx, s, limits, send)
 }
@@ -49,5 +50,5 @@ const simulatedClusterTimeout = 30 * time.Second
 func readSimulatedCluster(ctx context.Context, config *rest.Config) ([]runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, simulatedClusterTimeout)
 	defer cancel()
-	return readCluster(ctx, config, "", "")
+	return reports.ReadCluster(ctx, config, "", "")
 }

@@ -1,0 +1,61 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// ExplainPod evaluates a pod of objects. It returns nil if the pod is missing and the journal
+// has decisions about it.
+func ExplainPod(settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision) (*explain.PodExplanation, error) {
+	state, pods := snapshot(settings, objects)
+	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
+	if i < 0 && len(decisions) > 0 {
+		return nil, nil
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("pod %s: not found among %d pods", name, len(pods))
+	}
+	profile, err := profileFor(settings, pods[i])
+	if err != nil {
+		return nil, err
+	}
+	p := settings.Berth.Scheduler.Preemption
+	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
+	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
+	explanation.Decisions, explanation.Problems = decisions, podProblems(FindPod(objects, pods[i].Namespace, pods[i].Name))
+	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
+	return explanation, nil
+}
+
+// snapshot returns the cluster state of objects for the configured scheduler.
+func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
+	var schedulers []string
+	for _, c := range settings.Profiles() {
+		schedulers = append(schedulers, c.Name)
+	}
+	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
+	state.ExpireHolds(time.Now())
+	return state, pods
+}
+
+func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {
+	for _, c := range settings.Profiles() {
+		if c.Name == p.Spec.SchedulerName {
+			return framework.NewProfile(c)
+		}
+	}
+	return nil, fmt.Errorf("pod %s: spec.schedulerName: %s: no profile of that name: pass its KubeSchedulerConfiguration with --config", p.Key(), p.Spec.SchedulerName)
+}

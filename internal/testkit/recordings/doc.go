@@ -1,0 +1,2 @@
+// Package recordings records inputs of schedulers for tests.
+package recordings
