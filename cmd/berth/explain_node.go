@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/cli"
@@ -62,18 +63,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			if err != nil {
 				return err
 			}
-			explanation, err := reports.ExplainNode(settings, objects, node)
-			if err != nil {
-				return err
-			}
-			o := explain.TextOptions{Now: time.Now(), Limit: maxNodePods}
-			if all {
-				o.Limit = 0
-			}
-			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, wide bool) error {
-				o.Wide = wide
-				return explanation.Text(w, o)
-			}})
+			return explainNode(cmd.OutOrStdout(), settings, objects, node, &output, all)
 		},
 	}
 	source.addFlags(cmd.Flags())
@@ -82,4 +72,19 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 	cmd.Flags().BoolVar(&pressure, "pressure", false, "report the node's eviction thresholds and which pods would be evicted next")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output, cli.OutputText, cli.OutputWide, cli.OutputJSON, cli.OutputYAML)
 	return cmd
+}
+
+func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, output *cli.Output, all bool) error {
+	explanation, err := reports.ExplainNode(settings, objects, name)
+	if err != nil {
+		return err
+	}
+	o := explain.TextOptions{Now: time.Now(), Limit: maxNodePods}
+	if all {
+		o.Limit = 0
+	}
+	return output.Print(w, cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, wide bool) error {
+		o.Wide = wide
+		return explanation.Text(w, o)
+	}})
 }

@@ -56,9 +56,7 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 			}
 			o.Name = time.Now().UTC().Format("20060102-150405")
 			bar := cli.ProgressBar{W: os.Stderr}
-			o.Progress = func(p load.Progress) {
-				bar.Show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("created %d, placed %d, unschedulable %d", p.Created, p.Placed, p.Unschedulable))
-			}
+			o.Progress = func(p load.Progress) { showLoadProgress(&bar, p) }
 			return printLoadSummary(cmd.OutOrStdout(), &output, func() (*load.Summary, error) {
 				defer bar.Done()
 				if output.IsText() {
@@ -77,6 +75,10 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 	cluster.AddFlags(f)
 	cli.AddOutputFlag(cmd, f, &output)
 	return cmd
+}
+
+func showLoadProgress(bar *cli.ProgressBar, p load.Progress) {
+	bar.Show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("created %d, placed %d, unschedulable %d", p.Created, p.Placed, p.Unschedulable))
 }
 
 func printLoadSummary(w io.Writer, output *cli.Output, run func() (*load.Summary, error)) error {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/reports"

@@ -15,7 +15,6 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/settings"
 )
 
