@@ -122,9 +122,9 @@ func (p *Pod) note() string {
 	switch {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:
 		return "blocked permanently, see below"
-	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind == ByWorkload && p.Block.ClearedBy != "":
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind == evacuation.ByWorkload && p.Block.ClearedBy != "":
 		return "blocked until " + p.Block.ClearedBy
-	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != ByWorkload:
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != evacuation.ByWorkload:
 		return "blocked, see below"
 	case p.Outcome == OutcomeBlocked:
 		return "blocked"
