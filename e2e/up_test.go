@@ -160,7 +160,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
-	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
+	if !strings.Contains(out, "data         not kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
 		t.Errorf("got output %s, want the seed, the kubeconfig and the note about the data", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
