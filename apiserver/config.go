@@ -42,7 +42,10 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.OpenAPIConfig.Info.Title = "Kubernetes"
 	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.Definitions, namer)
 	c.OpenAPIV3Config.Info.Title = "Kubernetes"
-	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
+	etcd := healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) })
+	c.HealthzChecks = append(c.HealthzChecks, etcd)
+	c.AddReadyzChecks(etcd)
+	c.LivezChecks = append(c.LivezChecks, healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.CheckLive(r.Context()) }))
 	c.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error { return backend.CheckWritable() }))
 	return c
 }

@@ -78,6 +78,7 @@ func (p *Pool) Cleanup(ctx context.Context) error {
 		errs = append(errs, p.remove(ctx, name))
 	}
 	errs = append(errs, p.removeBridges(), p.removeFirewallRules(ctx), p.host.Remove(ctx, p.cgroup()), ignoreNotExist(os.Remove(p.runDir())), ignoreNotExist(os.Remove(p.dir)), os.RemoveAll(p.ImageDir()))
+	p.host.RemoveRuntime()
 	return errors.Join(errs...)
 }
 

@@ -24,8 +24,9 @@ type Backend struct {
 	// newWatcher opens a separate watch stream.
 	newWatcher func() clientv3.Watcher
 	members    []func(context.Context) error // checks of the members of etcd
-	spaceError func() error                  // the reason for which etcd or its file system rejects writes; nil if unknown
-	space      *spaceGuard                   // nil for an external etcd
+	live       *liveness
+	spaceError func() error // the reason for which etcd or its file system rejects writes; nil if unknown
+	space      *spaceGuard  // nil for an external etcd
 	closers    []func()
 }
 
@@ -45,6 +46,7 @@ func newBackend(client *clientv3.Client, newWatcher func() clientv3.Watcher, gua
 		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, onClose},
 	}
 	b.members = []func(context.Context) error{b.Check}
+	b.live = &liveness{request: b.request}
 	return b
 }
 
@@ -69,6 +71,13 @@ func (b *Backend) newResourceClient() (*kubernetes.Client, func()) {
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	return b.request(ctx)
+}
+
+// CheckLive returns an error if etcd refuses connections, or has not responded for ten seconds. It returns within half a second.
+func (b *Backend) CheckLive(ctx context.Context) error { return b.live.check(ctx) }
+
+func (b *Backend) request(ctx context.Context) error {
 	if _, err := b.client.Get(ctx, "/registry/health", kubernetes.GetOptions{}); err != nil {
 		return fmt.Errorf("etcd does not respond: %w", err)
 	}

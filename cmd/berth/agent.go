@@ -229,6 +229,7 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 		return err
 	}
 	defer stop()
+	defer localnodes.ReserveCPU(klog.Background())()
 	go releaseMemory(ctx)
 	return nodeagent.Run(ctx, o)
 }

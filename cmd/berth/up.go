@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/store"
@@ -149,15 +150,9 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	nodes, err := o.simulated.BuildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	nodes, err := o.buildSimulatedNodes(&settings)
 	if err != nil {
 		return err
-	}
-	localnodes.ApplyKubelet(nodes, &settings.Kubelet, o.local.kubelet.labels)
-	if o.local.enabled() {
-		for _, n := range nodes {
-			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
-		}
 	}
 	output := upOutput{w: out}
 	dir, cleanup, err := prepareDataDir(&o)
@@ -176,6 +171,9 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	}
 	if err := o.local.removeStaleNodes(ctx); err != nil {
 		return err
+	}
+	if o.local.enabled() {
+		defer localnodes.ReserveCPU(klog.Background())()
 	}
 	journalPath := cmp.Or(o.journal, filepath.Join(dir, "journal"))
 	closeJournal, err := o.openJournal(journalPath, &settings, log)
@@ -202,6 +200,21 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))
 		return nil
 	})
+}
+
+// buildSimulatedNodes returns the simulated nodes. Next to nodes that run containers they have a taint.
+func (o *upOptions) buildSimulatedNodes(settings *settings.Settings) ([]*corev1.Node, error) {
+	nodes, err := o.simulated.BuildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	if err != nil {
+		return nil, err
+	}
+	localnodes.ApplyKubelet(nodes, &settings.Kubelet, o.local.kubelet.labels)
+	if o.local.enabled() {
+		for _, n := range nodes {
+			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
+		}
+	}
+	return nodes, nil
 }
 
 // openJournal opens the journal's parts. The caller must call closeJournal, also after an error.

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/runtime/embedded"
@@ -35,6 +37,25 @@ func CheckContainerd() error { return containerd.CheckRequirements(true) }
 
 // CheckNameservers returns an error if pods cannot use the nameservers of resolvConf.
 func CheckNameservers(resolvConf string) error { return pods.CheckNameservers(resolvConf) }
+
+// ReserveCPU gives this process more weight than all pods together, and than most other programs of the machine. The caller
+// must call release at the end. It has no effect if this process is already in a cgroup, for example of a systemd unit,
+// whose weight applies then.
+func ReserveCPU(log klog.Logger) (release func()) {
+	host, err := cgroup.Detect()
+	leave := func() error { return nil }
+	if err == nil {
+		leave, err = host.JoinSystem()
+	}
+	if err != nil {
+		log.Error(err, "Failed to reserve CPU time for this process")
+	}
+	return func() {
+		if err := leave(); err != nil {
+			log.Error(err, "Failed to release the reserved CPU time")
+		}
+	}
+}
 
 // MachineMemory returns the memory of this machine in bytes.
 func MachineMemory() (int64, error) {

@@ -5,6 +5,8 @@ package localnodes
 import (
 	"errors"
 	"math"
+
+	"k8s.io/klog/v2"
 )
 
 var errNotLinux = errors.New("running containers requires Linux")
@@ -19,3 +21,6 @@ func CheckNameservers(string) error { return nil }
 
 // MachineMemory returns no limit: no node uses the memory of this machine.
 func MachineMemory() (int64, error) { return math.MaxInt64, nil }
+
+// ReserveCPU does nothing.
+func ReserveCPU(klog.Logger) (release func()) { return func() {} }

@@ -86,6 +86,7 @@ func Cleanup(ctx context.Context, o Options) error {
 	for _, dir := range []string{o.containersDir(), o.sandboxesDir(), lock.Name()} {
 		errs = append(errs, os.RemoveAll(dir))
 	}
+	host.RemoveRuntime()
 	_ = os.Remove(o.Dir) // fails for a mount point or other contents
 	return errors.Join(errs...)
 }

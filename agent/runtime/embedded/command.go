@@ -74,9 +74,13 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		return nil, err
 	}
 	cmd.report = report
-	cmd.helper, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{args: []string{id}, target: target, report: os.NewFile(uintptr(childEnd), "report"), stdio: stdio})
+	cmd.helper, err = r.shims.spawn(ctx, containerinit.Exec, spec, spawnOptions{args: []string{id}, target: target, report: os.NewFile(uintptr(childEnd), "report"), stdio: stdio})
 	if err != nil {
-		return nil, errors.Join(err, report.Close())
+		_ = report.Close()
+		if ctx.Err() != nil {
+			return nil, cmd.timeoutError(ctx, "did not start in time")
+		}
+		return nil, err
 	}
 	if err := cmd.awaitStart(ctx); err != nil {
 		cmd.abort()

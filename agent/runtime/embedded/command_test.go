@@ -46,6 +46,37 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 	}
 }
 
+// TestCommandHelper checks that the helper of a command is in the CPU cgroup of the zygote, not in that of this process,
+// and has no second thread that could spin while the helper waits for fork.
+func TestCommandHelper(t *testing.T) {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("helper", nil)
+	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.Service.ExecSync(ctx, id, []string{"/bin/sleep", "1000"}, 0)
+		ended <- err
+	}()
+	h.waitUntil("the command runs", func() bool {
+		return len(h.sleepProcesses(sandboxConfig.Linux.CgroupParent)) == 1 && len(h.helpers(id)) == 1
+	})
+	helper := filepath.Dir(h.helpers(id)[0])
+	if got, want := readText(helper+"/cgroup"), readText("/proc/"+itoa(h.zygotes()[0])+"/cgroup"); got != want || !strings.Contains(got, "/berthruntime\n") {
+		t.Errorf("cgroups of the helper:\n%s\nwant those of the zygote, with /berthruntime:\n%s", got, want)
+	}
+	if got := readText(helper + "/environ"); !strings.Contains(got, "GOMAXPROCS=1\x00") || !strings.Contains(got, "GOGC=off\x00") {
+		t.Errorf("environment %q of the helper, want one thread and no garbage collection", got)
+	}
+	if got := readText(helper + "/status"); !strings.Contains(got, "\nPPid:\t"+itoa(os.Getpid())+"\n") {
+		t.Errorf("got a helper with the status\n%s\nwant a child of this process", got)
+	}
+	cancel()
+	if err := <-ended; status.Code(err) != codes.Canceled {
+		t.Errorf("the canceled command ended with %v, want it canceled", err)
+	}
+}
+
 // TestCommandBeforeExec checks the process that the container sees before it executes the
 // command: it has only the rights of the container, whose attacker stops it at that point.
 func TestCommandBeforeExec(t *testing.T) {

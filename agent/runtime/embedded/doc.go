@@ -27,9 +27,12 @@
 //	                             ephemeral containers with a target, unless a process there has SYS_PTRACE
 //	port-forward                 a thread of the agent, which creates a socket in the network namespace
 //	                             and leaves it again; it does not fork, and connects with a deadline
-//	start of a sandbox           a fork of the agent, alone in new namespaces; Options.StartLimit
+//	start of a sandbox           berth-sandbox, alone in new namespaces; Options.StartLimit
 //	stop, removal                pidfd and cgroup; killTimeout
 //	attach, log rotation         the shim's socket, which is not in the container
+//
+// The agent forks only once, to start the zygote of package shim, which starts all other processes. They share the CPU
+// time of the cgroup /berthruntime until they join that of their pod.
 //
 // Invariants:
 //

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
@@ -163,48 +161,6 @@ func (p *process) duplicateFD() (int, error) {
 	return out, err
 }
 
-// spawnOptions describes how to start a process of package containerinit.
-type spawnOptions struct {
-	args   []string // after the name
-	flags  uintptr
-	target int         // containerinit.ProcessFD
-	report *os.File    // containerinit.ReportFD; closed by spawn
-	stdio  [3]*os.File // nil means /dev/null
-}
-
-// spawn starts this program as name. The new process is in the agent's PID namespace, or the
-// first one in a new PID namespace: no container can stop it while the agent waits for execve.
-func (e *executables) spawn(name string, spec *containerinit.Spec, o spawnOptions) (*process, error) {
-	defer o.report.Close()
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return nil, err
-	}
-	specFile, err := newMemfd(text)
-	if err != nil {
-		return nil, err
-	}
-	defer specFile.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), o.report.Fd(), uintptr(o.target)}
-	for i, f := range o.stdio {
-		if f != nil {
-			files[i] = f.Fd()
-		}
-	}
-	pidfd := -1
-	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: o.flags, PidFD: &pidfd}}
-	pid, err := syscall.ForkExec(e.path(), append([]string{name}, o.args...), attr)
-	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
-	return watchProcess(pid, pidfd, true)
-}
-
 // StartError reports why a program could not be started.
 type StartError struct {
 	Message string
@@ -222,19 +178,6 @@ func parseStartError(text string) error {
 		return fmt.Errorf("invalid report: %q", text)
 	}
 	return &StartError{strings.TrimSpace(message), number}
-}
-
-// newMemfd returns an anonymous file that contains text.
-func newMemfd(text []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("spec", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), "spec")
-	if _, err := f.WriteAt(text, 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // sleep blocks for 10 ms or until ctx ends.

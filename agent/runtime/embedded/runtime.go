@@ -76,7 +76,7 @@ func (r *Runtime) open() (err error) {
 	if r.executables, err = openExecutables(); err != nil {
 		return err
 	}
-	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(forkTimeout, o.startLimit())}
+	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(forkTimeout, o.startLimit()), limitCPU: r.limitCPU}
 	if err := r.shims.startZygote(); err != nil { // start early: it needs some time
 		return fmt.Errorf("embedded runtime: %w", err)
 	}
@@ -90,6 +90,14 @@ func (r *Runtime) open() (err error) {
 		return err
 	}
 	return r.restore()
+}
+
+// limitCPU moves the zygote out of the cgroup of the control plane, which may be this process's. Its children inherit the
+// cgroup: shims, and containers and commands until they join the cgroup of their pod.
+func (r *Runtime) limitCPU(pid int) {
+	if err := r.host.AddRuntimeProcess(pid); err != nil {
+		r.log.Error(err, "Failed to limit the CPU time of shims and commands", "pid", pid)
+	}
 }
 
 // lockTimeout bounds the wait for the lock of a killed agent. A child that it was just starting

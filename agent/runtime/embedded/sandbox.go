@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -105,7 +106,9 @@ func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) err
 	defer waitEnd.Close()
 	defer confirmEnd.Close()
 	deadline := time.Now().Add(r.opts.startLimit())
-	p, err := r.executables.spawn(containerinit.Sandbox, spec, spawnOptions{flags: flags, target: r.executables.pause, report: childEnd, stdio: [3]*os.File{waitEnd}})
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	p, err := r.shims.spawn(ctx, containerinit.Sandbox, spec, spawnOptions{flags: flags, target: r.executables.pause, report: childEnd, stdio: [3]*os.File{waitEnd}})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,10 +17,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// shimFactory creates shims by forking the zygote.
+// shimFactory creates shims and other processes by forking the zygote.
 type shimFactory struct {
 	executables *executables
-	dir         string // of the runtime
+	dir         string        // of the runtime
+	limitCPU    func(pid int) // is called for each zygote
 
 	// timeout bounds one request to the zygote.
 	timeout time.Duration
@@ -45,19 +47,32 @@ var errZygoteExited = errors.New("zygote has exited")
 // startShim creates a shim for a container's directory. files are the shim.Passed files in order.
 // The caller claims the shim by sending shim.Go: only then does the shim start its container.
 func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
+	p, err := s.start(context.Background(), dir, files[:])
+	if err != nil {
+		return nil, fmt.Errorf("starting a shim: %w", err)
+	}
+	return p, nil
+}
+
+// start sends a request to the zygote and returns the new process. It fails if ctx ends before the zygote can
+// receive the request.
+func (s *shimFactory) start(ctx context.Context, request string, files []int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for retried := false; ; retried = true {
-		pid, err := s.requestFork(dir, files[:])
+		pid, err := s.requestFork(request, files)
 		if errors.Is(err, errZygoteExited) && !retried { // it was killed: try a new one
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("starting a shim: %w", err)
+			return nil, err
 		}
 		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // an unreaped child: its ID cannot be reused
 		if err != nil {
-			return nil, fmt.Errorf("starting a shim: pidfd_open: %w", err)
+			return nil, fmt.Errorf("pidfd_open: %w", err)
 		}
 		return watchProcess(pid, fd, true)
 	}
@@ -66,12 +81,12 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 // requestFork requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
 // the container is abandoned, and the zygote is killed so that the next request does not wait. An
 // unclaimed shim does not start its container.
-func (s *shimFactory) requestFork(dir string, files []int) (int, error) {
+func (s *shimFactory) requestFork(request string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {
 		return 0, err
 	}
 	_ = s.conn.SetDeadline(time.Now().Add(s.timeout))
-	if _, _, err := s.conn.WriteMsgUnix([]byte(dir), unix.UnixRights(files...), nil); err != nil {
+	if _, _, err := s.conn.WriteMsgUnix([]byte(request), unix.UnixRights(files...), nil); err != nil {
 		s.stopZygote()
 		return 0, errors.Join(errZygoteExited, err)
 	}
@@ -137,6 +152,7 @@ func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.limitCPU(pid)
 	return watchProcess(pid, pidfd, true)
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
@@ -18,14 +20,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestStoppedZygote checks that a container fails to start, and is not started later, if a signal
-// has stopped the zygote, and that a new zygote starts the next container.
+// TestStoppedZygote checks that a command and a container fail to start, and are not started later, if a signal
+// has stopped the zygote, and that a new zygote starts the next ones.
 func TestStoppedZygote(t *testing.T) {
 	t.Parallel()
 	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
 	h.LoadWorkload(t)
 	sb, sandboxConfig := h.createSandbox("stopped", nil)
-	h.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
+	first := h.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
 	zygote := h.zygotes()[0]
 	if err := syscall.Kill(zygote, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -40,6 +42,7 @@ func TestStoppedZygote(t *testing.T) {
 	if err := h.Service.StartContainer(context.Background(), other); err != nil {
 		t.Errorf("StartContainer after the zygote exited: %v, want no error", err)
 	}
+	h.checkCommandOfStoppedZygote(first)
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := h.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
@@ -48,6 +51,26 @@ func TestStoppedZygote(t *testing.T) {
 	}
 	if ids, err := shim.ReadProcesses(filepath.Join(h.Options.Dir, "containers", abandoned)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("processes of the abandoned container: %v, %v, want no record", ids, err)
+	}
+}
+
+// checkCommandOfStoppedZygote checks that a command times out while the zygote is stopped, because this process does not
+// fork, and that the command does not run later.
+func (h *harness) checkCommandOfStoppedZygote(id string) {
+	h.t.Helper()
+	zygote := h.zygotes()[0]
+	if err := syscall.Kill(zygote, syscall.SIGSTOP); err != nil {
+		h.t.Fatal(err)
+	}
+	_, err := h.Service.ExecSync(context.Background(), id, []string{"/bin/touch", "/started"}, time.Second)
+	if status.Code(err) != codes.DeadlineExceeded {
+		h.t.Errorf("ExecSync: %v, want a timeout", err)
+	}
+	if err := syscall.Kill(zygote, syscall.SIGCONT); err != nil {
+		h.t.Fatal(err)
+	}
+	if got := h.exec(id, "/bin/ls", "/"); !strings.Contains(got, "bin") || strings.Contains(got, "started") {
+		h.t.Errorf("got files %q, want bin, and not that of the abandoned command", got)
 	}
 }
 

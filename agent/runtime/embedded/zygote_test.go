@@ -20,7 +20,7 @@ func testShims(t *testing.T) *shimFactory {
 	if err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: forkTimeout}
+	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: forkTimeout, limitCPU: func(int) {}}
 	t.Cleanup(func() { s.close(); programs.close() })
 	return s
 }

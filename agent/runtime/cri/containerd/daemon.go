@@ -14,6 +14,7 @@ import (
 
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
@@ -189,6 +190,9 @@ func (d *Daemon) runOnce(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	if err := limitCPU(cmd.Process.Pid); err != nil {
+		fmt.Fprintln(d.log, "berth: failed to limit the CPU time of containerd and its shims:", err)
+	}
 	d.mu.Lock()
 	d.pid = cmd.Process.Pid
 	d.starts++
@@ -206,6 +210,16 @@ func (d *Daemon) runOnce(ctx context.Context) error {
 	close(exited)
 	stop()
 	return err
+}
+
+// limitCPU moves containerd out of the cgroup of the control plane, which may be this process's. Its shims inherit the
+// cgroup.
+func limitCPU(pid int) error {
+	host, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	return host.AddRuntimeProcess(pid)
 }
 
 // describeFailure returns the exit status and the end of the daemon's log for an error message.

@@ -1,5 +1,5 @@
 // Package containerinit is the code that a process of a container runs before it executes the
-// container's program. The shim starts it as a container's init process (berth-init), the agent
+// container's program. The shim starts it as a container's init process (berth-init), the zygote
 // for a command in a running container (berth-exec) and for a sandbox (berth-sandbox).
 //
 //	spec (fd 3) ─▶ join namespaces ─▶ file system, pivot_root ─▶ user ─▶ cgroup ─▶ capabilities, seccomp ─▶ execve
@@ -9,7 +9,7 @@
 // namespace, where the container can neither signal nor trace it, and forks the command as its
 // last step:
 //
-//	agent ──▶ berth-exec: join namespaces ─▶ user ─▶ capabilities, seccomp ─▶ fork ─▶ report ─▶ wait for the exit
+//	zygote ─▶ berth-exec: join namespaces ─▶ user ─▶ capabilities, seccomp ─▶ fork ─▶ report ─▶ wait for the exit
 //	                                                           │ PID namespace of the container
 //	                                                           └─▶ wait for the cgroup ─▶ execve
 //

@@ -41,10 +41,13 @@ func execInit(files []int) error {
 	return errno
 }
 
-// Arguments of execInit: this program, its name as the only argument, no environment.
+// Arguments of execInit: this program, its name as the only argument, and an environment for Go's runtime. A second thread
+// that runs Go code, or that collects garbage, would spin while the first one waits in a raw system call, for example fork.
 var (
-	exePath  = []byte("/proc/self/exe\x00")
-	initName = []byte(InitName + "\x00")
-	initArgs = [2]*byte{&initName[0], nil}
-	initEnv  [1]*byte
+	exePath   = []byte("/proc/self/exe\x00")
+	initName  = []byte(InitName + "\x00")
+	initArgs  = [2]*byte{&initName[0], nil}
+	oneThread = []byte("GOMAXPROCS=1\x00")
+	noGarbage = []byte("GOGC=off\x00")
+	initEnv   = [3]*byte{&oneThread[0], &noGarbage[0], nil}
 )

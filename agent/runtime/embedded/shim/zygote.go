@@ -9,8 +9,8 @@ import (
 )
 
 // RequestFD is a SOCK_SEQPACKET socket on which the zygote receives requests. A request is a
-// container's directory with the files Passed. The reply is the process ID in decimal, or an
-// error message. The zygote exits when the socket is closed.
+// container's absolute directory with the files Passed, or a Program. The reply is the process ID in
+// decimal, or an error message. The zygote exits when the socket is closed.
 const RequestFD = 3
 
 // Passed are the files of a request, in this order.
@@ -45,8 +45,9 @@ func init() {
 type zygote struct {
 	shim    *shim // of the next fork
 	message syscall.Msghdr
-	text    syscall.Iovec
-	dir     [4096]byte
+	vector  syscall.Iovec
+	text    [4096]byte // of the request
+	args    [maxArgs + 1]*byte
 	control [256]byte
 	reply   [64]byte
 }
@@ -58,11 +59,11 @@ func (z *zygote) run() {
 	_ = syscall.Exec("", nil, nil)
 	z.shim.files.dropPages(z.shim.input[:])
 	for {
-		dir, files, ok := z.receiveRequest()
+		n, files, ok := z.receiveRequest()
 		if !ok {
 			return
 		}
-		pid, errno := z.fork(dir, files)
+		pid, errno := z.start(n, files)
 		for _, fd := range files {
 			closeFile(fd)
 		}
@@ -76,24 +77,35 @@ func (z *zygote) run() {
 	}
 }
 
-// receiveRequest waits for a request. ok is false when the socket is closed.
-func (z *zygote) receiveRequest() (dir string, files []int, ok bool) {
-	z.text = syscall.Iovec{Base: &z.dir[0], Len: uint64(len(z.dir))}
+// start performs the request whose text has n bytes.
+func (z *zygote) start(n int, files []int) (int, syscall.Errno) {
+	switch {
+	case z.text[0] == programPrefix:
+		return z.forkProgram(n, files)
+	case len(files) == numPassed:
+		return z.fork(string(z.text[:n]), files)
+	}
+	return -1, syscall.EINVAL
+}
+
+// receiveRequest waits for a request and returns the length of its text. ok is false when the socket is closed.
+func (z *zygote) receiveRequest() (n int, files []int, ok bool) {
+	z.vector = syscall.Iovec{Base: &z.text[0], Len: uint64(len(z.text))}
 	for {
-		z.message = syscall.Msghdr{Iov: &z.text, Iovlen: 1, Control: &z.control[0], Controllen: uint64(len(z.control))}
+		z.message = syscall.Msghdr{Iov: &z.vector, Iovlen: 1, Control: &z.control[0], Controllen: uint64(len(z.control))}
 		n, errno := call(syscall.SYS_RECVMSG, RequestFD, uintptr(unsafe.Pointer(&z.message)), syscall.MSG_CMSG_CLOEXEC, 0, 0)
 		if errno == syscall.EINTR {
 			continue
 		}
 		if n <= 0 {
-			return "", nil, false
+			return 0, nil, false
 		}
 		messages, err := syscall.ParseSocketControlMessage(z.control[:z.message.Controllen])
 		if err != nil || len(messages) != 1 {
-			return "", nil, false
+			return 0, nil, false
 		}
 		files, err = syscall.ParseUnixRights(&messages[0])
-		return string(z.dir[:n]), files, err == nil && len(files) == numPassed
+		return n, files, err == nil
 	}
 }
 
@@ -127,7 +139,7 @@ func (z *zygote) fork(dir string, files []int) (int, syscall.Errno) {
 func (z *zygote) runShim(dir string, files []int) {
 	setProcessName(Name)
 	setArgument(dir)
-	err := renumberFiles(files, []int{2, ReportFD, SandboxFD, LockFD})
+	err := renumberFiles(files, []int{2, ReportFD, SandboxFD, LockFD}, syscall.O_CLOEXEC)
 	if err == nil {
 		err = chdir(dir)
 	}
@@ -149,9 +161,9 @@ func setArgument(dir string) {
 	_, _ = call(syscall.SYS_PRCTL, prSetMM, prSetMMArgEnd, end, 0, 0) // requires privileges; without them zeros follow
 }
 
-// renumberFiles gives files their well-known numbers. The current numbers are higher, or already
-// right.
-func renumberFiles(files, numbers []int) error {
+// renumberFiles gives files their well-known numbers and the flag O_CLOEXEC or 0. The current numbers are higher, or
+// already right.
+func renumberFiles(files, numbers []int, flags uintptr) error {
 	const minTemporaryFD = 16
 	for i, fd := range files {
 		n, errno := call(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, minTemporaryFD, 0, 0)
@@ -162,7 +174,7 @@ func renumberFiles(files, numbers []int) error {
 		files[i] = n
 	}
 	for i, fd := range files {
-		if _, errno := call(syscall.SYS_DUP3, uintptr(fd), uintptr(numbers[i]), syscall.O_CLOEXEC, 0, 0); errno != 0 {
+		if _, errno := call(syscall.SYS_DUP3, uintptr(fd), uintptr(numbers[i]), flags, 0, 0); errno != 0 {
 			return errno
 		}
 		closeFile(fd)
