@@ -10,14 +10,14 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
 // DisplacementAnnotations returns the annotations of the event about a pod that the node displaces at a time:
 // its displacement record. Recorders of such events need the sink of NewEventSink.
 func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, message string, grace *int64, at time.Time) map[string]string {
-	rec := executor.RecordOf(p, cause, at, executor.NodeAgent)
+	rec := displacer.RecordOf(p, cause, at, displacer.NodeAgent)
 	rec.Reason, rec.Message, rec.GraceSeconds = reason, message, grace
 	text, err := rec.JSON()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s displacementSink) Create(e *corev1.Event) (*corev1.Event, error) {
 	if text := e.Annotations[journal.Annotation]; text != "" {
 		if rec, err := journal.ParseDisplacement(text); err == nil {
 			e = e.DeepCopy()
-			e.Name, e.Labels = executor.RecordEventName(rec.Pod.Name, rec.Pod.UID), map[string]string{journal.Label: rec.Cause}
+			e.Name, e.Labels = displacer.RecordEventName(rec.Pod.Name, rec.Pod.UID), map[string]string{journal.Label: rec.Cause}
 		}
 	}
 	return s.EventSink.Create(e)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/agent"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -42,7 +42,7 @@ func TestRejectionHasRecord(t *testing.T) {
 			}
 			e := list.Items[0]
 			rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
-			if err != nil || e.Name != executor.RecordEventName("p", "p") || rec.Cause != "Admission" || rec.Writer != executor.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
+			if err != nil || e.Name != displacer.RecordEventName("p", "p") || rec.Cause != "Admission" || rec.Writer != displacer.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
 				t.Errorf("%s: event %s with labels %v and record %+v, %v, want cause Admission and reason %s", name, e.Name, e.Labels, rec, err, tc.reason)
 			}
 			if e.Reason != tc.reason || e.Source.Component != "kubelet" || e.Type != corev1.EventTypeWarning {

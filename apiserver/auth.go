@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/componentstatus"
 	"github.com/berthproject/berth/apiserver/subresource"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/metrics"
 )
 
@@ -88,8 +88,8 @@ var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 })
 
 // newDisplacer returns the displacer that records the evictions requested from this server.
-func (s *Server) newDisplacer() *executor.Displacer {
+func (s *Server) newDisplacer() *displacer.Displacer {
 	host, _ := os.Hostname()
-	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
+	return &displacer.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
 		OnRecordLost: func(kind string, err error) { klog.ErrorS(err, "Failed to record an eviction", "kind", kind) }}
 }

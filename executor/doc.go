@@ -12,19 +12,9 @@
 // Events (events.k8s.io) are written in the background. If they arrive faster than they can be written, the
 // newest are dropped and counted.
 //
-// Preemption runs in steps, each for all victims before the next. The executor nominates the pod, debits the
-// disruption budgets (one update each, retried on conflict) and sets the DisruptionTarget condition of the victims.
-// Then it writes the event of each victim and deletes it with its own grace period. If a deletion is forbidden, the
-// victim stays and the scheduler chooses others. Each step leaves a trace: the entry in disruptedPods, the
-// condition, the name of the event, which is derived from the pod. A repetition, also by another process after a
-// crash, therefore repeats no step. If budgets must not be written, victims are deleted without a debit, as in
-// kube-scheduler, and the omission is reported.
-//
-// Displacer runs the same steps for all other actors that displace pods. The event carries the displacement record,
-// is named after the pod's UID, and exists at most once. It replaces a record that was reconstructed from the pod's
-// condition. No pod is deleted before its event exists, unless the API server rejects the event permanently. The
-// record is also appended to the journal, if there is one; a journal error does not stop the displacement. The
-// first writer of the record counts the displacement, once, across repetitions and lost responses.
+// For a preemption the executor nominates the pod and displaces the victims (internal/displacer). If a deletion is
+// forbidden, the displacement is undone and the scheduler chooses other victims. If budgets must not be written, victims
+// are deleted without a debit, as in kube-scheduler, and the omission is reported.
 //
 // Extenders are called over HTTP as kube-scheduler does, with one file per verb. Filter calls are made in sequence,
 // each with the remaining nodes. Prioritize calls are made in parallel, and only if more than one node remains;

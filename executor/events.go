@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -18,10 +17,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 const (
-	maxNoteBytes    = 1024                  // bytes, the limit of the API
 	maxQueuedEvents = 20000                 // events that are not written yet
 	eventWriters    = 16                    // concurrent requests
 	throttleDelay   = 50 * time.Millisecond // pause between two writes while they are throttled
@@ -76,7 +75,7 @@ func (e *Events) Queued() int { return len(e.queue) }
 
 // Record enqueues an event about a pod. It never blocks.
 func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
-	ev := e.newEvent(p, kind, reason, action, TruncateNote(note))
+	ev := e.newEvent(p, kind, reason, action, displacer.TruncateNote(note))
 	if ev == nil {
 		return
 	}
@@ -112,7 +111,7 @@ func (e *Events) newEvent(p *model.Pod, kind, reason, action, note string) *even
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name},
 		EventTime:  metav1.NewMicroTime(now), ReportingController: p.Spec.SchedulerName, ReportingInstance: e.instance,
 		Action: action, Reason: reason, Type: kind, Note: note,
-		Regarding: reference(p),
+		Regarding: displacer.Reference(p),
 	}
 }
 
@@ -177,17 +176,4 @@ func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 		e.dropped.Add(1)
 	}
-}
-
-// TruncateNote shortens a note to the limit of the API without splitting a character.
-func TruncateNote(note string) string {
-	const ellipsis = " ..."
-	if len(note) <= maxNoteBytes {
-		return note
-	}
-	end := maxNoteBytes - len(ellipsis)
-	for !utf8.RuneStart(note[end]) {
-		end--
-	}
-	return note[:end] + ellipsis
 }

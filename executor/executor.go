@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -53,7 +53,7 @@ type Executor struct {
 	queues        []chan scheduling.Effect
 	extenderQueue chan scheduling.Effect // calls to extenders, which may be slow, have a separate queue
 	pending       atomic.Int64
-	displacer     Displacer
+	displacer     displacer.Displacer
 }
 
 // queuedPerWorker is the queue length of each worker.
@@ -61,18 +61,13 @@ const queuedPerWorker = 64
 
 // New returns an Executor. It does nothing until Run is called.
 func New(o Options) *Executor {
-	if o.ConvertBudget == nil {
-		o.ConvertBudget = conversion.New().Budget
-	}
-	if o.OnDebitForbidden == nil {
-		o.OnDebitForbidden = func(*model.Budget, error) {}
-	}
 	x := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
-		displacer:     Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced}}
-	x.displacer.OnDebitForbidden = func(b *model.Budget, err error) { x.o.OnDebitForbidden(b, err) }
+		displacer: displacer.Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced,
+			OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget}}
 	if o.Events != nil {
 		x.displacer.Instance = o.Events.instance
+		x.displacer.OnEventRejected = func(error) { o.Events.dropped.Add(1) } // as any other event that cannot be written
 	}
 	for i := range x.queues {
 		x.queues[i] = make(chan scheduling.Effect, queuedPerWorker)

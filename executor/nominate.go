@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // clearNomination removes a pod's nomination.
@@ -17,14 +18,9 @@ func (x *Executor) clearNomination(ctx context.Context, e scheduling.ClearNomina
 // nominate writes status.nominatedNodeName; nil removes it. The outcome is a Conflict if the pod was deleted or
 // replaced.
 func (x *Executor) nominate(ctx context.Context, p *model.Pod, node *string) scheduling.Outcome {
-	err := x.patchStatus(ctx, p, map[string]any{"nominatedNodeName": node})
+	_, err := displacer.PatchStatus(ctx, x.o.Client, p, "", map[string]any{"nominatedNodeName": node})
 	if apierrors.IsNotFound(err) {
 		return scheduling.Outcome{Result: scheduling.Conflict, Reason: err.Error()}
 	}
 	return outcome(err)
-}
-
-// patchStatus merges fields into the status of a pod, with its UID as a precondition.
-func (x *Executor) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
-	return patchStatus(ctx, x.o.Client, p, "", status)
 }

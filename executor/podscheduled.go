@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // reportUnschedulable writes the PodScheduled condition, unless it already has this status, reason and message, and
@@ -54,5 +55,6 @@ func (x *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, me
 	if existing == nil || existing.Status != corev1.ConditionFalse {
 		c["lastTransitionTime"] = x.o.Now().UTC().Format(time.RFC3339)
 	}
-	return outcome(x.patchStatus(ctx, p, map[string]any{"conditions": []any{c}}))
+	_, err := displacer.PatchStatus(ctx, x.o.Client, p, "", map[string]any{"conditions": []any{c}})
+	return outcome(err)
 }

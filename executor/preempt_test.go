@@ -209,7 +209,7 @@ func TestPreemptOutcomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
 			calls := 0
-			x.o.OnDebitForbidden = func(*model.Budget, error) { calls++ }
+			x.displacer.OnDebitForbidden = func(*model.Budget, error) { calls++ }
 			remaining := tc.times
 			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				remaining--

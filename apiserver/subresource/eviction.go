@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
@@ -48,7 +49,7 @@ var (
 // NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. recordEviction is
 // called with each displacement before the pod is deleted, and again after a retry.
 func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, recordEviction func(context.Context, *displacement.Record) error, o eviction.Options) *EvictionREST {
-	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, handler: eviction.New(o, conversion.New()), seed: maphash.MakeSeed()}
+	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, handler: eviction.New(o, conversion.New(), time.Now), seed: maphash.MakeSeed()}
 }
 
 // New implements rest.Storage.

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
-	"github.com/berthproject/berth/internal/eviction"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // evictionStore is the store of an eviction. It updates pods and budgets directly in etcd, without strategies and
@@ -34,7 +34,7 @@ type evictionStore struct {
 	lock *sync.Mutex
 }
 
-var _ eviction.Store = evictionStore{}
+var _ displacer.EvictionStore = evictionStore{}
 
 // detachedTimeout limits the part of an eviction that its client cannot cancel. It is less than budget.EntryAge.
 const detachedTimeout = time.Minute
@@ -44,19 +44,28 @@ func (s evictionStore) Lock() func() {
 	return s.lock.Unlock
 }
 
-func (s evictionStore) Pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return nil, fmt.Errorf("want a Pod named %s, got %T", name, obj)
-	}
-	return pod, nil
+func (s evictionStore) Pod(ctx context.Context, _, name string) (*corev1.Pod, error) {
+	return getStored[*corev1.Pod](ctx, s.pods, name)
 }
 
-func (s evictionStore) Budgets(ctx context.Context, _ *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
+func (s evictionStore) Budget(ctx context.Context, _, name string) (*policyv1.PodDisruptionBudget, error) {
+	return getStored[*policyv1.PodDisruptionBudget](ctx, s.budgets, name)
+}
+
+// getStored reads an object.
+func getStored[T runtime.Object](ctx context.Context, s *genericregistry.Store, name string) (out T, err error) {
+	obj, err := s.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return out, err
+	}
+	out, ok := obj.(T)
+	if !ok {
+		return out, fmt.Errorf("want a %T named %s, got %T", out, name, obj)
+	}
+	return out, nil
+}
+
+func (s evictionStore) Budgets(ctx context.Context, _ *model.Pod) ([]*policyv1.PodDisruptionBudget, error) {
 	obj, err := listLatest(ctx, s.budgets, labels.Everything())
 	if err != nil {
 		return nil, err
@@ -72,9 +81,9 @@ func (s evictionStore) Budgets(ctx context.Context, _ *corev1.Pod) ([]*policyv1.
 	return out, nil
 }
 
-// PodsOf lists only the pods that the budgets select, so the cost of an eviction does not grow with the other pods of
+// Members lists only the pods that the budgets select, so the cost of an eviction does not grow with the other pods of
 // the namespace.
-func (s evictionStore) PodsOf(ctx context.Context, budgets []*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
+func (s evictionStore) Members(ctx context.Context, budgets []*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
 	var out []*model.Pod
 	seen := map[types.UID]bool{}
 	for _, b := range budgets {
@@ -100,43 +109,51 @@ func (s evictionStore) PodsOf(ctx context.Context, budgets []*policyv1.PodDisrup
 	return out, nil
 }
 
-func (s evictionStore) UpdatePod(ctx context.Context, name string, uid types.UID, change func(*corev1.Pod) error) (*corev1.Pod, error) {
-	out := &corev1.Pod{}
-	var preconditions storage.Preconditions
-	if uid != "" {
-		preconditions.UID = &uid
-	}
-	err := updateStored(ctx, s.pods, corev1.Resource("pods"), name, out, preconditions, change)
+func (s evictionStore) UpdateBudget(ctx context.Context, b *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
+	out := &policyv1.PodDisruptionBudget{}
+	unchanged := storage.Preconditions{UID: &b.UID, ResourceVersion: &b.ResourceVersion}
+	err := updateStored(ctx, s.budgets, policyv1.Resource("poddisruptionbudgets"), b.Name, out, unchanged, func(stored *policyv1.PodDisruptionBudget) {
+		stored.Status = b.Status
+	})
 	return out, err
 }
 
-func (s evictionStore) UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, unchanged bool, change func(*policyv1.PodDisruptionBudget) bool) error {
-	preconditions := storage.Preconditions{UID: &b.UID}
-	if unchanged {
-		preconditions.ResourceVersion = &b.ResourceVersion
+// SetCondition keeps a condition that another request has set.
+func (s evictionStore) SetCondition(ctx context.Context, w displacer.ConditionWrite) (displacer.ConditionResult, error) {
+	out := displacer.ConditionResult{Pod: &corev1.Pod{}}
+	uid := types.UID(w.Pod.UID)
+	preconditions := storage.Preconditions{UID: &uid}
+	if w.Version != "" {
+		preconditions.ResourceVersion = &w.Version
 	}
-	return updateStored(ctx, s.budgets, policyv1.Resource("poddisruptionbudgets"), b.Name, &policyv1.PodDisruptionBudget{}, preconditions, func(b *policyv1.PodDisruptionBudget) error {
-		change(b) // the storage does not write an unchanged object
-		return nil
+	err := updateStored(ctx, s.pods, corev1.Resource("pods"), w.Pod.Name, out.Pod, preconditions, func(p *corev1.Pod) {
+		out.Set, out.Previous = conversion.SetDisruptionTarget(p, *w.Condition)
+	})
+	return out, err
+}
+
+func (s evictionStore) RestoreCondition(ctx context.Context, p *corev1.Pod, c *corev1.PodCondition) error {
+	unchanged := storage.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}
+	return updateStored(ctx, s.pods, corev1.Resource("pods"), p.Name, &corev1.Pod{}, unchanged, func(stored *corev1.Pod) {
+		conversion.RestoreDisruptionTarget(stored, c)
 	})
 }
 
-// updateStored updates a stored object and writes the result to out. An error of change is returned unchanged.
-func updateStored[T runtime.Object](ctx context.Context, s *genericregistry.Store, resource schema.GroupResource, name string, out T, p storage.Preconditions, change func(T) error) error {
+// updateStored updates a stored object and writes the result to out. The storage does not write an unchanged object.
+func updateStored[T runtime.Object](ctx context.Context, s *genericregistry.Store, resource schema.GroupResource, name string, out T, p storage.Preconditions, change func(T)) error {
 	key, err := s.KeyFunc(ctx, name)
 	if err != nil {
 		return err
 	}
-	var changeErr error
 	err = s.Storage.GuaranteedUpdate(ctx, key, out, false, &p, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		current, ok := obj.(T)
 		if !ok {
 			return nil, fmt.Errorf("want a %T at %s, got %T", current, key, obj)
 		}
-		changeErr = change(current)
-		return current, changeErr
+		change(current)
+		return current, nil
 	}), false, nil)
-	if status := apierrors.APIStatus(nil); err == nil || changeErr != nil || errors.As(err, &status) {
+	if status := apierrors.APIStatus(nil); err == nil || errors.As(err, &status) {
 		return err
 	}
 	return storeerr.InterpretUpdateError(storeerr.InterpretGetError(err, resource, name), resource, name)
@@ -146,16 +163,14 @@ func (s evictionStore) Record(ctx context.Context, r *displacement.Record) error
 	return s.record(ctx, r)
 }
 
-func (s evictionStore) DeletePod(ctx context.Context, name string, o *metav1.DeleteOptions) error {
-	_, _, err := s.deleter.Delete(ctx, name, rest.ValidateAllObjectFunc, o)
+func (s evictionStore) Delete(ctx context.Context, p *model.Pod, o metav1.DeleteOptions) error {
+	_, _, err := s.deleter.Delete(ctx, p.Name, rest.ValidateAllObjectFunc, &o)
 	return err
 }
 
 func (s evictionStore) Detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 }
-
-func (s evictionStore) Now() time.Time { return time.Now() }
 
 // Sleep sleeps with jitter.
 func (s evictionStore) Sleep(ctx context.Context, d time.Duration) {

@@ -273,3 +273,38 @@ func TestRecountListsPodsOfBudgets(t *testing.T) {
 		t.Errorf("eviction without a budget: %v", err)
 	}
 }
+
+// TestDisconnectBetweenDebits checks that an eviction refunds the first budget if its client disconnects before the
+// second one is debited.
+func TestDisconnectBetweenDebits(t *testing.T) {
+	e := newEvictionTest(t)
+	e.budget("first", 1, metav1.LabelSelector{})
+	e.budget("second", 1, metav1.LabelSelector{})
+	e.pod("other", nil)
+	e.pod("a", nil)
+	ctx, disconnect := context.WithCancel(e.ctx)
+	s := &disconnectingStorage{Interface: e.budgets.Store.Storage.Storage, disconnect: disconnect}
+	e.budgets.Store.Storage.Storage = s
+	_, err := e.Create(ctx, "a", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	if err == nil || s.updates < 2 {
+		t.Errorf("got error %v after %d updates of budgets, want an error and an update of the second budget", err, s.updates)
+	}
+	if got, want := e.budgetState("first", "a"), "99 allowed, 0 entries, no condition"; got != want {
+		t.Errorf("got state %s, want %s", got, want)
+	}
+}
+
+// disconnectingStorage disconnects the client after the first update, as if the second one took too long.
+type disconnectingStorage struct {
+	storage.Interface
+	disconnect func()
+	updates    int
+}
+
+func (s *disconnectingStorage) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool, p *storage.Preconditions, f storage.UpdateFunc, cached runtime.Object) error {
+	err := s.Interface.GuaranteedUpdate(ctx, key, out, ignoreNotFound, p, f, cached)
+	if s.updates++; s.updates == 1 {
+		s.disconnect()
+	}
+	return err
+}

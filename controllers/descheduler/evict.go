@@ -11,6 +11,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // Component is the name under which the descheduler requests evictions; upstreamRequester is
@@ -70,7 +71,7 @@ func (r *Runner) recordEvent(ctx context.Context, req *evictionRequest, eventTyp
 	p, now := req.pod, r.env.Now()
 	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), maxNamePrefix)], now.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
-		Type:           eventType, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
+		Type:           eventType, Reason: reason, Message: displacer.TruncateNote(note), Source: corev1.EventSource{Component: Component},
 		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), Count: 1}
 	if _, err := r.o.Client.CoreV1().Events(p.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
 		r.o.Log.Error(err, "Failed to record an event", "pod", p.Key(), "reason", reason)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -26,7 +26,7 @@ type controller struct {
 	now                     func() time.Time
 	started                 time.Time
 	settleDelay, batchDelay time.Duration
-	displacer               executor.Displacer
+	displacer               displacer.Displacer
 	pods                    corelisters.PodLister
 	nodes                   corelisters.NodeLister
 	records                 cache.Indexer // of entries
@@ -102,7 +102,7 @@ func newController(ctx context.Context, o Options) *controller {
 	k := &controller{o: o, now: o.Env.Now, started: o.Env.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
-	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
+	k.displacer = displacer.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
 	k.recordQueue = workqueue.New(ctx, "displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
 	k.ownerQueue = workqueue.New(ctx, "displacement_completions", "Completing displacement records", o.Log, k.completeRecords)
 	k.journalQueue = workqueue.New(ctx, "displacement_journal", "Writing to the journal", o.Log, k.journalRecord)

@@ -1,6 +1,6 @@
 // Package displacementrecords maintains displacement records, and the Avoid Holds that follow from them.
 //
-// An actor that displaces a pod through executor.Displacer writes the record itself, in an event whose name is
+// An actor that displaces a pod through displacer.Displacer writes the record itself, in an event whose name is
 // derived from the pod. This controller has the other tasks:
 //
 //   - missing: for a pod that another program displaced (another API server's eviction API, a kubelet,

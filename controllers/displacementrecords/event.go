@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -14,7 +14,7 @@ import (
 // event name that belongs to that pod.
 func FromEvent(e metav1.Object) *journal.Displacement {
 	rec, err := journal.ParseDisplacement(e.GetAnnotations()[journal.Annotation])
-	if err != nil || rec.Pod.Namespace != e.GetNamespace() || e.GetName() != executor.RecordEventName(rec.Pod.Name, rec.Pod.UID) {
+	if err != nil || rec.Pod.Namespace != e.GetNamespace() || e.GetName() != displacer.RecordEventName(rec.Pod.Name, rec.Pod.UID) {
 		return nil
 	}
 	rec.Time = ClampTime(e, rec.Time)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -25,7 +25,7 @@ func newRecordEvent(t *testing.T, namespace string, at time.Time, change func(*j
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: executor.RecordEventName(rec.Pod.Name, rec.Pod.UID), CreationTimestamp: metav1.NewTime(at.Truncate(time.Second)),
+	return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: displacer.RecordEventName(rec.Pod.Name, rec.Pod.UID), CreationTimestamp: metav1.NewTime(at.Truncate(time.Second)),
 		Labels: map[string]string{journal.Label: rec.Cause}, Annotations: map[string]string{journal.Annotation: text}}}
 }
 
@@ -54,7 +54,7 @@ func TestFromEventTrustsOnlyItsNamespace(t *testing.T) {
 		"a clock that is ahead": {func(d *journal.Displacement) { d.Time = at.Add(time.Hour) }, "", time.Unix(1e6+1, 0)},
 		"another namespace":     {func(d *journal.Displacement) { d.Pod.Namespace = "b" }, "", time.Time{}},
 		"another name":          {func(*journal.Displacement) {}, "p.0", time.Time{}},
-		"another pod":           {func(*journal.Displacement) {}, executor.RecordEventName("p", "v"), time.Time{}},
+		"another pod":           {func(*journal.Displacement) {}, displacer.RecordEventName("p", "v"), time.Time{}},
 		"no record":             {func(d *journal.Displacement) { d.Cause = "" }, "", time.Time{}},
 	} {
 		e := newRecordEvent(t, "a", at, x.change)
@@ -74,8 +74,8 @@ func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	h.createReplica()
 	p := h.randomPod()
 	p.Spec.NodeName = "n1"
-	d := executor.Displacer{Client: h.client, Now: func() time.Time { return h.now.Add(999 * time.Millisecond) }, Component: "test"}
-	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
+	d := displacer.Displacer{Client: h.client, Now: func() time.Time { return h.now.Add(999 * time.Millisecond) }, Component: "test"}
+	if err := d.Displace(t.Context(), displacer.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	events := h.recordsByPod()[string(p.UID)]
@@ -152,8 +152,8 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	}))
 	h.createReplica()
 	p := h.randomPod()
-	if err := (&executor.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}).Displace(t.Context(),
-		executor.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
+	if err := (&displacer.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}).Displace(t.Context(),
+		displacer.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.events.Add(forged)

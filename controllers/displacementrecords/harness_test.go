@@ -36,7 +36,7 @@ type harness struct {
 	created     int
 	instances   []*instance
 	causes      map[string]displacement.Cause // by UID, of displaced pods
-	byDisplacer map[string]bool               // displaced through executor.Displacer
+	byDisplacer map[string]bool               // displaced through displacer.Displacer
 }
 
 type instance struct {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -98,7 +98,7 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 	if p == nil {
 		return 0, nil
 	}
-	if o, exists, _ := k.records.GetByKey(p.Namespace + "/" + executor.RecordEventName(p.Name, uid)); exists {
+	if o, exists, _ := k.records.GetByKey(p.Namespace + "/" + displacer.RecordEventName(p.Name, uid)); exists {
 		k.countNodeAgent(o.(*entry).rec)
 	} else {
 		rec := reconstruct(p)
@@ -124,7 +124,7 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 // countNodeAgent counts a displacement that a node agent has recorded. Node agents export no metric
 // about displacements, and end with their nodes.
 func (k *controller) countNodeAgent(rec *journal.Displacement) {
-	if rec != nil && rec.Writer == executor.NodeAgent && !rec.Time.Before(k.started) {
+	if rec != nil && rec.Writer == displacer.NodeAgent && !rec.Time.Before(k.started) {
 		k.displacer.CountOnce(rec)
 	}
 }
@@ -153,7 +153,7 @@ func Reconstruct(p *corev1.Pod) *journal.Displacement {
 }
 
 func reconstruct(p *corev1.Pod) *journal.Displacement {
-	rec := executor.RecordOf(p, displacementCause(p), displacedAt(p), component)
+	rec := displacer.RecordOf(p, displacementCause(p), displacedAt(p), component)
 	rec.Reconstructed = true
 	rec.Message, rec.Rule = p.Status.Message, ""
 	if c := conversion.ActiveDisruptionTarget(p); c != nil {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -62,18 +62,18 @@ func (h *harness) randomPod() *corev1.Pod {
 	return &list.Items[h.rng.IntN(len(list.Items))]
 }
 
-// displace displaces a pod through executor.Displacer, with retries.
+// displace displaces a pod through displacer.Displacer, with retries.
 func (h *harness) displace(p *corev1.Pod) {
 	if p == nil || h.causes[string(p.UID)] != displacement.None {
 		return
 	}
 	cause := []displacement.Cause{displacement.Taint, displacement.PodGC}[h.rng.IntN(2)]
 	for range 100 {
-		d := executor.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}
+		d := displacer.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}
 		if h.rng.IntN(2) == 0 {
 			d.Journal = h.instances[0].o.Journal
 		}
-		if d.Displace(h.t.Context(), executor.Displacement{Pod: p, Cause: cause, RequestedBy: "test"}) == nil {
+		if d.Displace(h.t.Context(), displacer.Displacement{Pod: p, Cause: cause, RequestedBy: "test"}) == nil {
 			break
 		}
 		if h.rng.IntN(4) == 0 { // an instance runs in between

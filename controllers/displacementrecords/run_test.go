@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -34,7 +34,7 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		synctest.Wait()
 		p := h.randomPod()
 		record := newRecordEvent(t, "ns", h.now, func(d *journal.Displacement) {
-			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), executor.NodeAgent
+			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), displacer.NodeAgent
 		})
 		if _, err := h.client.EventsV1().Events("ns").Create(ctx, record, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

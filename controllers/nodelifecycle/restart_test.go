@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/controllers/tainteviction"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	enginetaints "github.com/berthproject/berth/engine/tainteviction"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // recordingDisplacer records the pods to displace and deletes none.
@@ -28,7 +28,7 @@ type recordingDisplacer struct {
 	pods []string
 }
 
-func (c *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+func (c *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pods = append(c.pods, x.Pod.Name)

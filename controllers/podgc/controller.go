@@ -22,8 +22,8 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/podgc"
-	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // Component is the upstream name of the controller.
@@ -34,7 +34,7 @@ const workers = 20
 
 // Displacer displaces pods.
 type Displacer interface {
-	Displace(ctx context.Context, x executor.Displacement) error
+	Displace(ctx context.Context, x displacer.Displacement) error
 }
 
 type controller struct {
@@ -132,7 +132,7 @@ func (c *controller) missingNodes(ctx context.Context, removals []podgc.Removal)
 // remove removes a pod. A deleted pod is no error.
 func (c *controller) remove(ctx context.Context, r *podgc.Removal, p *corev1.Pod) error {
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		return c.displacer.Displace(ctx, executor.Displacement{Pod: p, Cause: displacement.PodGC, Phase: corev1.PodFailed, Grace: ptr.To[int64](0),
+		return c.displacer.Displace(ctx, displacer.Displacement{Pod: p, Cause: displacement.PodGC, Failed: true, Grace: ptr.To[int64](0),
 			Rule: fmt.Sprintf("node %s not seen since %s", r.Pod.Node, r.NodeMissingSince.UTC().Format(time.RFC3339))})
 	}
 	pods := c.client.CoreV1().Pods(p.Namespace)

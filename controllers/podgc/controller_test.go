@@ -21,10 +21,10 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/podgc"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
-// fakeDisplacer deletes pods. It records the name, phase and grace period of each, and whether its cause and rule are
+// fakeDisplacer deletes pods. It records the name of each, whether it fails, and its grace period, and whether its cause and rule are
 // those of a pod of a deleted node.
 type fakeDisplacer struct {
 	client    kubernetes.Interface
@@ -32,9 +32,9 @@ type fakeDisplacer struct {
 	displaced []string
 }
 
-func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
+func (d *fakeDisplacer) Displace(ctx context.Context, x displacer.Displacement) error {
 	d.mu.Lock()
-	d.displaced = append(d.displaced, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node deleted not seen since ")))
+	d.displaced = append(d.displaced, fmt.Sprint(x.Pod.Name, " ", x.Failed, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node deleted not seen since ")))
 	d.mu.Unlock()
 	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
@@ -100,7 +100,7 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		if got := remainingPods(); got != "old running unreachable" {
 			t.Errorf("pods %q after a minute, want old running unreachable", got)
 		}
-		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.displaced, want) {
+		if want := []string{"orphan true 0 true true"}; !slices.Equal(d.displaced, want) {
 			t.Errorf("displaced %q, want %q", d.displaced, want)
 		}
 		cancel()

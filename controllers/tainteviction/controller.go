@@ -23,7 +23,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/tainteviction"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // Displacer displaces pods.
 type Displacer interface {
-	Displace(ctx context.Context, x executor.Displacement) error
+	Displace(ctx context.Context, x displacer.Displacement) error
 }
 
 // controller executes the effects of the machine.
@@ -123,7 +123,7 @@ func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 	}
 	p, err := e.pods.Pods(k.namespace).Get(k.name)
 	if err == nil && string(p.UID) == k.uid {
-		err = e.budgets.displace(ctx, e.displacer, executor.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
+		err = e.budgets.displace(ctx, e.displacer, displacer.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
 		if err == nil {
 			e.metrics.observeDeletion(e.env.Since(eviction.Due))
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/tainteviction"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // fakeDisplacer deletes pods. It records their names with the seconds since start.
@@ -34,7 +34,7 @@ type fakeDisplacer struct {
 	deleted []string
 }
 
-func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
+func (d *fakeDisplacer) Displace(ctx context.Context, x displacer.Displacement) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failures > 0 {

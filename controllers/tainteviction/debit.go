@@ -13,8 +13,8 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // budgetDebiter debits the disruption budgets that taint evictions overrule, so that other actors
@@ -40,14 +40,14 @@ func newBudgetDebiter(budgets policylisters.PodDisruptionBudgetLister) *budgetDe
 }
 
 // displace displaces a pod and debits its budgets if the pod counts as healthy.
-func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x executor.Displacement) error {
+func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x displacer.Displacement) error {
 	if !isHealthy(x.Pod) {
 		return d.Displace(ctx, x)
 	}
 	lock := &b.namespaceLocks[maphash.String(b.seed, x.Pod.Namespace)%uint64(len(b.namespaceLocks))]
 	lock.Lock()
 	defer lock.Unlock()
-	x.Debits, x.Overrule = b.debitsFor(lock.converter, x.Pod), true
+	x.Debits = b.debitsFor(lock.converter, x.Pod)
 	return d.Displace(ctx, x)
 }
 

@@ -13,15 +13,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 )
 
 // recordingDisplacer records the requested debits.
 type recordingDisplacer struct{ debits []string }
 
-func (a *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+func (a *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
 	for _, d := range x.Debits {
-		a.debits = append(a.debits, fmt.Sprintf("%s %v %v", d.Budget.Name, d.Overruled, x.Overrule))
+		a.debits = append(a.debits, fmt.Sprintf("%s %v %v", d.Budget.Name, d.Overruled, x.Cause.Policy().Overrules(1)))
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func TestEvictionsDebitBudgets(t *testing.T) {
 		"terminating": {terminating, nil},
 	} {
 		a := &recordingDisplacer{}
-		if err := newBudgetDebiter(budgets.Lister()).displace(t.Context(), a, executor.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {
+		if err := newBudgetDebiter(budgets.Lister()).displace(t.Context(), a, displacer.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(a.debits, c.want) {

@@ -2,7 +2,7 @@
 // NoExecute taint of their node, or whose toleration has expired, with their own grace period. It overrules disruption
 // budgets.
 //
-//	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: executor.Displacer; failures become events
+//	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: displacer.Displacer; failures become events
 //	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."
 //
 // The budgets that a healthy pod's eviction overrules are debited (debit.go).

@@ -22,7 +22,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/tainteviction"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/metrics"
 )
 
@@ -44,7 +44,7 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		})
 		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
 		registry.MustRegister(displaced)
-		displacer := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
+		displacer := &displacer.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {

@@ -10,8 +10,8 @@
 //	Taint, PodGC                   ignores budgets
 //	Pressure, Admission, Shutdown  ignores budgets: the node acts first, a controller debits later
 //
-// Other packages select the victims (preemption, tainteviction, nodepressure), compute the debits (budget)
-// and write to the API (executor).
+// Other packages select the victims (preemption, tainteviction, nodepressure) and compute the debits (budget). Machine
+// decides what is written, in which order, and what is undone; internal/displacer executes its actions.
 //
 // Difference from Kubernetes: the condition's message contains the requester, the rule with its numbers, and
 // what budgets allowed before and after. It starts with the text of Kubernetes, and is

@@ -6,25 +6,29 @@ import (
 	"testing"
 )
 
-// displacementCalls lists the requests that displace pods, as the methods that a function
-// calls, with the packages that may make them and the reasons. All other code uses
-// executor.Displacer, so that each displacement respects the budgets and is recorded.
+// displacementCalls lists the requests and the functions that displace pods, as the methods that a function
+// calls, with the packages that may call them and the reasons. All other code uses
+// internal/displacer, so that each displacement respects the budgets and is recorded.
 var displacementCalls = []struct {
 	action  string
 	methods []string
 	allowed map[string]string
 }{
 	{"deletes pods", []string{"Pods", "Delete"}, map[string]string{
-		"executor": "the displacement path", "controllers/workload": "scaling down is not a displacement",
+		"internal/displacer": "the displacement path", "controllers/workload": "scaling down is not a displacement",
 		"agent": "pods that have stopped on their node", "controllers/podgc": "pods that have terminated"}},
 	{"deletes pods", []string{"Pods", "DeleteCollection"}, nil},
 	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"executor": "the API server performs the displacement"}},
 	{"posts evictions", []string{"Pods", "EvictV1"}, nil},
 	{"writes the status of disruption budgets", []string{"PodDisruptionBudgets", "UpdateStatus"}, map[string]string{
-		"executor": "the displacement path", "controllers/disruption": "it computes the status"}},
+		"internal/displacer": "the displacement path", "controllers/disruption": "it computes the status"}},
+	{"debits disruption budgets", []string{"budgetstatus.Debit"}, map[string]string{"internal/displacer": "the displacement path", "sim": "simulated actors"}},
+	{"refunds disruption budgets", []string{"budgetstatus.Refund"}, map[string]string{"internal/displacer": "the displacement path", "sim": "simulated actors"}},
+	{"builds the condition DisruptionTarget", []string{"conversion.NewDisruptionTarget"}, map[string]string{
+		"internal/displacer": "the displacement path", "agent": "a node evicts by itself", "sim": "simulated actors"}},
 }
 
-func TestOnlyExecutorDisplacesPods(t *testing.T) {
+func TestOnlyDisplacerDisplacesPods(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range parseModule(t) {
 		if f.test || layers[componentOf(f.pkg)] == unlayered {
@@ -45,7 +49,7 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 						}
 					}
 					if !allowed {
-						t.Errorf("%s: %s %s: use executor.Displacer", f.position(fn.Pos()), fn.Name.Name, call.action)
+						t.Errorf("%s: %s %s: use internal/displacer", f.position(fn.Pos()), fn.Name.Name, call.action)
 					}
 				}
 			}
@@ -60,13 +64,17 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 	}
 }
 
-// methodsIn returns the names of the methods and package functions that a function calls.
+// methodsIn returns the names of the methods and package functions that a function calls, the latter also with their
+// packages.
 func methodsIn(fn *ast.FuncDecl) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(fn, func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok {
 			if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
 				out[sel.Sel.Name] = true
+				if pkg, ok := sel.X.(*ast.Ident); ok {
+					out[pkg.Name+"."+sel.Sel.Name] = true
+				}
 			}
 		}
 		return true

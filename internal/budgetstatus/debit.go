@@ -9,79 +9,30 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/engine/model"
 )
 
-// Debit is what a displacement takes from one budget.
-type Debit struct {
-	// Granted are the pods that take an allowed disruption. Overruled are those that are displaced although the budget
-	// allows no disruption for them; they get an entry only. A pod is in at most one of them.
-	Granted, Overruled []string
-}
-
-// Allowed returns how many pods a budget allows to disrupt. It returns 0 while the status is of an older generation, as
-// the eviction API does.
-func Allowed(b *policyv1.PodDisruptionBudget) int32 {
-	if b.Status.ObservedGeneration < b.Generation {
-		return 0
-	}
-	return max(0, b.Status.DisruptionsAllowed)
-}
-
-// Plan returns the debit of a decision from a budget, and the number of disruptions that the budget must allow for it.
-// The debit omits pods that have an entry: they were debited earlier. A decision that overrules the budget also takes
-// the disruptions that the budget still allows, so that the budget refuses other actors. The victims are the pods of
-// the decision.
-func Plan(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod) (debit Debit, required int) {
-	granted := withoutEntry(b, d.Granted, victims)
-	names := slices.Concat(granted, withoutEntry(b, d.Overruled, victims))
-	n := min(len(names), int(Allowed(b)))
-	return Debit{Granted: names[:n:n], Overruled: names[n:]}, len(granted)
-}
-
-// withoutEntry returns the names without an entry in disruptedPods. An entry older than the pod belongs to an earlier
-// pod of the same name.
-func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		at, found := b.Status.DisruptedPods[name]
-		return found && !slices.ContainsFunc(victims, func(v *model.Pod) bool {
-			return v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created)
-		})
-	})
-}
-
-// IsEmpty reports whether the debit changes nothing.
-func (d Debit) IsEmpty() bool { return len(d.Granted)+len(d.Overruled) == 0 }
-
-// Apply adds the debit to a budget's status and returns, by pod name, the entries for the displacement records. It
-// replaces disruptedPods and the conditions, and does not change their old values.
-func (d Debit) Apply(b *policyv1.PodDisruptionBudget, now time.Time) map[string]displacement.Entry {
+// Debit adds a debit to a budget's status. It replaces disruptedPods and the conditions, and does not change their old
+// values.
+func Debit(b *policyv1.PodDisruptionBudget, d displacement.Debit, now time.Time) {
 	s := &b.Status
-	before := s.DisruptionsAllowed
 	s.DisruptedPods = maps.Clone(s.DisruptedPods)
 	if s.DisruptedPods == nil {
 		s.DisruptedPods = map[string]metav1.Time{}
 	}
 	s.DisruptionsAllowed -= int32(len(d.Granted))
-	entries := map[string]displacement.Entry{}
-	for i, names := range [][]string{d.Granted, d.Overruled} {
-		for _, name := range names {
-			s.DisruptedPods[name] = metav1.NewTime(now)
-			entries[name] = displacement.Entry{Budget: b.Name, Before: before, After: s.DisruptionsAllowed, Overruled: i == 1}
-		}
+	for _, name := range slices.Concat(d.Granted, d.Overruled) {
+		s.DisruptedPods[name] = metav1.NewTime(now)
 	}
 	if len(d.Granted) > 0 && s.DisruptionsAllowed == 0 {
 		setCondition(s, now)
 	}
-	return entries
 }
 
-// Refund removes the debit from a budget's status and reports whether the status changed. It does not refund an entry
+// Refund removes a debit from a budget's status and reports whether the status changed. It does not refund an entry
 // that the disruption controller has removed, because the controller has recomputed the status. While the controller
 // cannot compute the status, Refund only removes entries.
-func (d Debit) Refund(b *policyv1.PodDisruptionBudget, now time.Time) bool {
+func Refund(b *policyv1.PodDisruptionBudget, d displacement.Debit, now time.Time) bool {
 	s := &b.Status
 	entries := maps.Clone(s.DisruptedPods)
 	refunded := int32(0)

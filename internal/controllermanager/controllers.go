@@ -35,7 +35,7 @@ import (
 	"github.com/berthproject/berth/controllers/workload/replicaset"
 	"github.com/berthproject/berth/controllers/workload/statefulset"
 	"github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -197,10 +197,10 @@ func runNodeIPAM(ctx context.Context, c controllerContext) error {
 
 // displacer returns the displacer of a controller, with the name of the upstream component
 // that displaces for the same cause.
-func (c *controllerContext) displacer(component string) *executor.Displacer {
+func (c *controllerContext) displacer(component string) *displacer.Displacer {
 	host, _ := os.Hostname()
 	log := c.log
-	return &executor.Displacer{
+	return &displacer.Displacer{
 		OnDisplaced: c.status.displacements.Count,
 		Client:      c.client, Now: c.env.Now, Component: component, Instance: component + "-" + host,
 		OnRecordLost: func(kind string, err error) {

@@ -54,9 +54,14 @@ func SetDisruptionTarget(p *corev1.Pod, c corev1.PodCondition) (changed bool, pr
 	return true, previous
 }
 
-// RemoveDisruptionTarget removes the DisruptionTarget condition of a pod.
-func RemoveDisruptionTarget(p *corev1.Pod) {
-	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+// RestoreDisruptionTarget replaces the DisruptionTarget condition of a pod, if it has one; nil removes it.
+func RestoreDisruptionTarget(p *corev1.Pod, c *corev1.PodCondition) {
+	switch existing := DisruptionTarget(p); {
+	case c == nil:
+		p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+	case existing != nil:
+		*existing = *c
+	}
 }
 
 // DisruptionTargetPatch returns the entry of a status patch that writes the condition. It has no probe time, which

@@ -30,7 +30,7 @@ func TestSetDisruptionTarget(t *testing.T) {
 	if len(p.Status.Conditions) != 2 {
 		t.Errorf("got conditions %v, want 2", p.Status.Conditions)
 	}
-	if RemoveDisruptionTarget(p); len(p.Status.Conditions) != 1 || DisruptionTarget(p) != nil {
+	if RestoreDisruptionTarget(p, nil); len(p.Status.Conditions) != 1 || DisruptionTarget(p) != nil {
 		t.Errorf("got conditions %v, want only Ready", p.Status.Conditions)
 	}
 }

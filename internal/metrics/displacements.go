@@ -28,7 +28,7 @@ func NewDisplacements() *Displacements {
 	return d
 }
 
-// Count counts one displacement. It is the OnDisplaced function of executor.Displacer.
+// Count counts one displacement. It is the OnDisplaced function of displacer.Displacer.
 func (d *Displacements) Count(rec *journal.Displacement) {
 	c, _ := displacement.ParseCause(rec.Cause) // other causes count as Unknown
 	outcome := defaultBudgetOutcome(c)

@@ -3,7 +3,7 @@
 // Invariants, each covered by a test:
 //
 //   - Once: a displacement is counted when its record is first written, and by that writer only, see
-//     executor.Displacer.
+//     displacer.Displacer.
 //   - Zeros: each cause exists from the start, so that the first displacement is visible as an increase.
 //
 // Differences from Kubernetes: it counts the pods of each displacer under a separate name and has no metric for the

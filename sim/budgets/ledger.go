@@ -34,7 +34,7 @@ func (l *Ledger) Affected() []string { return l.affected }
 
 // Debit is a debit that was written.
 type Debit struct {
-	budgetstatus.Debit
+	enginedisplacement.Debit
 	Budget *model.Budget
 }
 
@@ -64,7 +64,7 @@ func (l *Ledger) UpdateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBud
 func (l *Ledger) Refund(list []Debit) {
 	for _, d := range list {
 		_ = l.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-			if !d.Debit.Refund(b, l.w.Now()) {
+			if !budgetstatus.Refund(b, d.Debit, l.w.Now()) {
 				return store.ErrUnchanged
 			}
 			return nil
@@ -82,11 +82,13 @@ func (l *Ledger) Overrule(p *corev1.Pod) ([]enginedisplacement.Entry, error) {
 			if !ok {
 				return store.ErrUnchanged
 			}
-			debit, _ := budgetstatus.Plan(b, decision.Debit{Overruled: []string{p.Name}}, []*model.Pod{l.w.Model(p)})
+			before := l.w.Converter().Budget(b)
+			debit, _ := enginedisplacement.PlanDebit(before, decision.Debit{Overruled: []string{p.Name}}, []*model.Pod{l.w.Model(p)})
 			if debit.IsEmpty() {
 				return store.ErrUnchanged
 			}
-			out = append(out, debit.Apply(b, l.w.Now())[p.Name])
+			budgetstatus.Debit(b, debit, l.w.Now())
+			out = append(out, debit.Entries(before)[p.Name])
 			return nil
 		})
 		if err != nil {

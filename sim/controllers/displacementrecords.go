@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/displacement"
@@ -123,7 +123,7 @@ func (r *Records) writeRecord(uid string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	key := store.Key(p.Namespace, executor.RecordEventName(p.Name, uid))
+	key := store.Key(p.Namespace, displacer.RecordEventName(p.Name, uid))
 	if r.Cached(store.Events)[key] != nil {
 		delete(r.pendingRecords, uid)
 		done(0, nil)

@@ -76,7 +76,7 @@ func (s *Server) evict(r EvictionRequest, writes int) EvictionResponse {
 		o.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
 	requested := eviction.Request{Namespace: namespace, Name: name, Options: o, DryRun: r.DryRun, RequestedBy: r.Requester, Reason: r.Rule}
-	err = s.handler.Evict(context.Background(), &evictionStore{Server: s, namespace: namespace, request: &r, remainingWrites: writes}, requested)
+	err = s.handler.Evict(context.Background(), &evictionStore{Server: s, request: &r, remainingWrites: writes}, requested)
 	response := responseOf(err)
 	if response.Code == http.StatusTooManyRequests {
 		s.w.Notify(Refused{})

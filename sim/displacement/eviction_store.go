@@ -17,7 +17,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
-	"github.com/berthproject/berth/internal/eviction"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
@@ -27,13 +27,12 @@ import (
 // a fault can end the handler there.
 type evictionStore struct {
 	*Server
-	namespace       string
 	request         *EvictionRequest
 	remainingWrites int // writes until a fault ends the request; negative: none does
 	record          enginedisplacement.Record
 }
 
-var _ eviction.Store = &evictionStore{}
+var _ displacer.EvictionStore = &evictionStore{}
 
 // beforeWrite lets other requests run. It ends the request if a fault does so before this write.
 func (s *evictionStore) beforeWrite() {
@@ -47,24 +46,36 @@ func (s *evictionStore) beforeWrite() {
 // Lock does nothing: a request that waits must not block others.
 func (s *evictionStore) Lock() func() { return func() {} }
 
-func (s *evictionStore) Pod(_ context.Context, name string) (*corev1.Pod, error) {
-	if p := s.w.API().Pod(store.Key(s.namespace, name)); p != nil {
+func (s *evictionStore) Pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
+	if p := s.w.API().Pod(store.Key(namespace, name)); p != nil {
 		return p, nil
 	}
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-func (s *evictionStore) Budgets(_ context.Context, pod *corev1.Pod) (out []*policyv1.PodDisruptionBudget, _ error) {
-	for _, key := range s.ledger.BudgetsOf(pod) {
-		o, _ := s.w.API().Get(store.PodDisruptionBudgets, key)
-		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+func (s *evictionStore) Budget(_ context.Context, namespace, name string) (*policyv1.PodDisruptionBudget, error) {
+	if b := s.budget(store.Key(namespace, name)); b != nil {
+		return b, nil
+	}
+	return nil, apierrors.NewNotFound(policyv1.Resource("poddisruptionbudgets"), name)
+}
+
+func (s *evictionStore) budget(key string) *policyv1.PodDisruptionBudget {
+	o, _ := s.w.API().Get(store.PodDisruptionBudgets, key)
+	b, _ := o.(*policyv1.PodDisruptionBudget)
+	return b
+}
+
+func (s *evictionStore) Budgets(_ context.Context, p *model.Pod) (out []*policyv1.PodDisruptionBudget, _ error) {
+	for _, key := range s.ledger.BudgetsOf(s.w.API().Pod(p.Key())) {
+		if b := s.budget(key); b != nil {
 			out = append(out, b)
 		}
 	}
 	return out, nil
 }
 
-func (s *evictionStore) PodsOf(_ context.Context, list []*policyv1.PodDisruptionBudget) (out []*model.Pod, _ error) {
+func (s *evictionStore) Members(_ context.Context, list []*policyv1.PodDisruptionBudget) (out []*model.Pod, _ error) {
 	seen := map[types.UID]bool{}
 	for _, b := range list {
 		for _, p := range s.ledger.Members(store.KeyOf(b)) {
@@ -77,44 +88,48 @@ func (s *evictionStore) PodsOf(_ context.Context, list []*policyv1.PodDisruption
 	return out, nil
 }
 
-func (s *evictionStore) UpdatePod(_ context.Context, name string, uid types.UID, change func(*corev1.Pod) error) (*corev1.Pod, error) {
+func (s *evictionStore) UpdateBudget(_ context.Context, b *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
 	s.beforeWrite()
-	key := store.Key(s.namespace, name)
-	err := s.w.API().UpdatePod(key, store.Precondition{UID: string(uid)}, func(p *corev1.Pod) error {
-		before := p.Status.Conditions
-		p.Status.Conditions = slices.Clone(before)
-		if err := change(p); err != nil {
-			return err
+	_, name, _ := strings.Cut(s.request.Pod, "/")
+	key := store.KeyOf(b)
+	err := s.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
+		stored, ok := o.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			return store.ErrUnchanged
 		}
-		if c := conversion.DisruptionTarget(p); c != nil {
-			// The API has whole seconds.
-			c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Truncate(time.Second))
-		}
-		if equality.Semantic.DeepEqual(before, p.Status.Conditions) {
-			return store.ErrUnchanged // etcd does not write an unchanged object
+		_, before := stored.Status.DisruptedPods[name]
+		stored.Status = b.Status
+		if _, after := b.Status.DisruptedPods[name]; after && !before {
+			s.w.Notify(budgets.Debited{Budget: stored, Names: []string{name}})
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.w.API().Pod(key), nil
+	return s.budget(key), err
 }
 
-func (s *evictionStore) UpdateBudgetStatus(_ context.Context, b *policyv1.PodDisruptionBudget, unchanged bool, change func(*policyv1.PodDisruptionBudget) bool) error {
+func (s *evictionStore) SetCondition(_ context.Context, w displacer.ConditionWrite) (out displacer.ConditionResult, err error) {
+	err = s.updateConditions(store.Precondition{UID: w.Pod.UID, ResourceVersion: w.Version}, w.Pod.Key(), func(p *corev1.Pod) {
+		out.Set, out.Previous = conversion.SetDisruptionTarget(p, *w.Condition)
+	})
+	out.Pod = s.w.API().Pod(w.Pod.Key())
+	return out, err
+}
+
+func (s *evictionStore) RestoreCondition(_ context.Context, p *corev1.Pod, c *corev1.PodCondition) error {
+	return s.updateConditions(store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, store.KeyOf(p), func(p *corev1.Pod) {
+		conversion.RestoreDisruptionTarget(p, c)
+	})
+}
+
+// updateConditions updates the conditions of a pod.
+func (s *evictionStore) updateConditions(required store.Precondition, key string, change func(*corev1.Pod)) error {
 	s.beforeWrite()
-	p := store.Precondition{UID: string(b.UID)}
-	if unchanged {
-		p.ResourceVersion = b.ResourceVersion
-	}
-	return s.w.API().Update(store.PodDisruptionBudgets, store.KeyOf(b), p, func(o store.Object) error {
-		stored, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || !change(stored) {
-			return store.ErrUnchanged
-		}
-		if unchanged { // a debit
-			_, name, _ := strings.Cut(s.request.Pod, "/")
-			s.w.Notify(budgets.Debited{Budget: stored, Names: []string{name}})
+	return s.w.API().UpdatePod(key, required, func(p *corev1.Pod) error {
+		before := p.Status.Conditions
+		p.Status.Conditions = slices.Clone(before)
+		change(p)
+		if equality.Semantic.DeepEqual(before, p.Status.Conditions) {
+			return store.ErrUnchanged // etcd does not write an unchanged object
 		}
 		return nil
 	})
@@ -132,23 +147,21 @@ func (s *evictionStore) Record(_ context.Context, r *enginedisplacement.Record) 
 	return err
 }
 
-func (s *evictionStore) DeletePod(_ context.Context, name string, o *metav1.DeleteOptions) error {
+func (s *evictionStore) Delete(_ context.Context, pod *model.Pod, o metav1.DeleteOptions) error {
 	if s.request.DryRun {
 		return nil
 	}
 	s.beforeWrite()
 	d := &Displacement{Grace: o.GracePeriodSeconds, RespectsBudgets: true, Record: s.record, Message: "is evicted by " + cmp.Or(s.request.Requester, "a client"),
-		Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name, UID: *o.Preconditions.UID}}}
+		Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: *o.Preconditions.UID}}}
 	if o.Preconditions.ResourceVersion != nil {
 		d.ResourceVersion = *o.Preconditions.ResourceVersion
 	}
-	return s.Delete(d, "eviction")
+	return s.Server.Delete(d, "eviction")
 }
 
 func (s *evictionStore) Detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() {} // no client cancels it
 }
-
-func (s *evictionStore) Now() time.Time { return s.w.Now() }
 
 func (s *evictionStore) Sleep(_ context.Context, d time.Duration) { s.sleep(d) }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim"
 )
@@ -22,7 +22,7 @@ func CreateRecordEvent(w *sim.World, r *enginedisplacement.Record, writer string
 	}
 	reason, action := r.Cause.Event()
 	err = w.API().Create(&eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Victim.Namespace, Name: executor.RecordEventName(r.Victim.Name, r.Victim.UID),
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Victim.Namespace, Name: displacer.RecordEventName(r.Victim.Name, r.Victim.UID),
 			Annotations: map[string]string{journal.Annotation: text}},
 		EventTime: metav1.NewMicroTime(w.Now()), ReportingController: writer, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: r.EventNote(),
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.Victim.Namespace, Name: r.Victim.Name, UID: types.UID(r.Victim.UID)},

@@ -21,7 +21,7 @@ type Server struct {
 
 // NewServer returns a server with the options of the eviction API.
 func NewServer(w *sim.World, ledger *budgets.Ledger, o eviction.Options) *Server {
-	s := &Server{w: w, ledger: ledger, handler: eviction.New(o, w.Converter())}
+	s := &Server{w: w, ledger: ledger, handler: eviction.New(o, w.Converter(), w.Now)}
 	w.OnClose(s.evictions.Kill)
 	return s
 }

@@ -63,15 +63,17 @@ func (r *request) nominate(node string) error {
 func (r *request) debit(d *decision.Debit, victims []*model.Pod, overrules bool) error {
 	w := r.s.w
 	return r.s.ledger.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-		debit, required := budgetstatus.Plan(b, *d, victims)
-		if allowed := int(budgetstatus.Allowed(b)); required > allowed && !overrules {
+		before := w.Converter().Budget(b)
+		debit, required := enginedisplacement.PlanDebit(before, *d, victims)
+		if allowed := int(enginedisplacement.Allowed(before)); required > allowed && !overrules {
 			r.budgets = append(r.budgets, b)
 			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, required), 0)
 		}
 		if debit.IsEmpty() {
 			return store.ErrUnchanged
 		}
-		for name, entry := range debit.Apply(b, w.Now()) {
+		budgetstatus.Debit(b, debit, w.Now())
+		for name, entry := range debit.Entries(before) {
 			key := b.Namespace + "/" + name
 			r.entries[key] = append(r.entries[key], entry)
 		}

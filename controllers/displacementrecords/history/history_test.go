@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -74,7 +74,7 @@ func TestRecordFromEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return newEvent(executor.RecordEventName("p", "u"), "TaintManagerEviction", "p", "", func(e *corev1.Event) {
+		return newEvent(displacer.RecordEventName("p", "u"), "TaintManagerEviction", "p", "", func(e *corev1.Event) {
 			e.Namespace, e.InvolvedObject.Namespace = namespace, podNamespace
 			e.Labels, e.Annotations = map[string]string{journal.Label: "Taint"}, map[string]string{journal.Annotation: text}
 		})

@@ -1,4 +1,4 @@
-package executor
+package displacer
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -74,11 +75,6 @@ func (d *Displacer) tryWriteRecord(ctx context.Context, r *displacement.Record) 
 	return err
 }
 
-// isPermanent reports whether the API server will never accept the event.
-func isPermanent(err error) bool {
-	return isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err)
-}
-
 // countOnce counts a displacement and reports whether it was not counted before.
 func (d *Displacer) countOnce(rec *journal.Displacement) bool {
 	first := d.dedup.markCounted(rec.Pod.UID)
@@ -106,7 +102,7 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: rec.Pod.Namespace, Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID)},
 	}
 	if related != nil {
-		ref := reference(related)
+		ref := Reference(related)
 		ev.Related = &ref
 	}
 	_, err = d.Client.EventsV1().Events(ev.Namespace).Create(ctx, ev, metav1.CreateOptions{})
@@ -115,7 +111,7 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 		return d.countOnce(rec), nil
 	case apierrors.IsAlreadyExists(err):
 		return d.resolveExisting(ctx, rec, ev)
-	case !isDefiniteRejection(err):
+	case !apierror.IsRejected(err):
 		d.dedup.markUnanswered(rec.Pod.UID)
 	}
 	return false, err
@@ -130,7 +126,7 @@ func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displaceme
 	}
 	existing, err := d.Client.EventsV1().Events(ev.Namespace).Get(ctx, ev.Name, metav1.GetOptions{})
 	if err != nil {
-		if isDefiniteRejection(err) { // create may be allowed without get
+		if apierror.IsRejected(err) { // create may be allowed without get
 			err = nil
 		}
 		return false, err
@@ -169,7 +165,8 @@ func (d *Displacer) reportingController(r *displacement.Record) string {
 	return d.Component
 }
 
-func reference(p *model.Pod) corev1.ObjectReference {
+// Reference returns a reference to a pod.
+func Reference(p *model.Pod) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
 		UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion}
 }

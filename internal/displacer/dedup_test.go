@@ -1,11 +1,10 @@
-package executor
+package displacer
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -89,7 +88,7 @@ func TestDisplacementRecordedByOtherInstanceIsNotCounted(t *testing.T) {
 			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(action.GetResource(), ev, action.GetNamespace()))
 		})
 		for range 3 {
-			_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Phase: corev1.PodFailed})
+			_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Failed: true})
 		}
 		if count != want {
 			t.Errorf("event of instance %s: counted %d times, want %d", instance, count, want)

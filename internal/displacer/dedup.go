@@ -1,4 +1,4 @@
-package executor
+package displacer
 
 import "sync"
 

@@ -1,4 +1,4 @@
-package executor
+package displacer
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -78,11 +79,11 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	pod := lowPriorityPod("a")
 	debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}}
 	d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 0))
-	err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits})
-	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Requested != 1 || strings.Contains(recordedRequests(client), "delete") {
+	err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Preemption, Debits: debits})
+	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Required != 1 || strings.Contains(recordedRequests(client), "delete") {
 		t.Fatalf("got error %v after %s, want a RefusedError and no deletion", err, recordedRequests(client))
 	}
-	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits, Overrule: true, Phase: corev1.PodFailed}); err != nil {
+	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits, Failed: true}); err != nil {
 		t.Fatal(err)
 	}
 	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
@@ -117,28 +118,62 @@ func TestRefundKeepsEntriesOfOtherActors(t *testing.T) {
 	}
 }
 
-func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
+// TestConflicts checks that a conflict ends a displacement only if another pod has the name. The API server also returns
+// one for a pod that changes continuously.
+func TestConflicts(t *testing.T) {
 	conflict := apierrors.NewConflict(pods, "a", errors.New("another UID or resourceVersion"))
 	otherPod := lowPriorityPod("a")
 	otherPod.UID = "another"
 	for name, tc := range map[string]struct {
 		existing *corev1.Pod
-		version  string
+		verb     string
 		done     bool
 	}{
-		"another pod of the same name":                     {otherPod, "", true},
-		"another resourceVersion":                          {lowPriorityPod("a"), "7", false},
-		"modified continuously":                            {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
-		"a pod of the same name with the observed version": {otherPod, "7", false},
+		"condition, another pod of the same name": {otherPod, "patch", true},
+		"condition, modified continuously":        {lowPriorityPod("a"), "patch", false},
+		"deletion, modified continuously":         {lowPriorityPod("a"), "delete", false},
 	} {
 		d, client, _ := newTestDisplacer(t, tc.existing)
-		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
-		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.API, ResourceVersion: tc.version})
-		if (err == nil) != tc.done || strings.Contains(recordedRequests(client), "delete") || strings.Contains(recordedRequests(client), "create") {
-			t.Errorf("%s: error %v after %s, want no error: %t, and no deletion or event", name, err, recordedRequests(client), tc.done)
+		client.PrependReactor(tc.verb, "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
+		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.Taint})
+		if (err == nil) != tc.done || apierrors.IsConflict(err) || tc.verb == "patch" && strings.Contains(recordedRequests(client), "create") {
+			t.Errorf("%s: error %v after %s, want no error: %t, and no event without a condition", name, err, recordedRequests(client), tc.done)
 		}
 	}
 	if d, _, _ := newTestDisplacer(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
 		t.Error("Displace of a pod without UID returned no error, want one")
+	}
+}
+
+// TestRejectedDeletionIsUndone checks that a displacement whose deletion is rejected clears its condition and refunds
+// its debits, also if an earlier run has made them.
+func TestRejectedDeletionIsUndone(t *testing.T) {
+	for name, lost := range map[string]error{"in one run": nil, "by a repetition": errors.New("EOF")} {
+		pod := lowPriorityPod("a")
+		d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 1))
+		results := []error{lost, apierrors.NewForbidden(pods, "a", errors.New("by policy"))}
+		client.PrependReactor("delete", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+			err := results[0]
+			results = results[1:]
+			return true, nil, err
+		})
+		if lost == nil {
+			results = results[1:]
+		}
+		debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}}
+		for len(results) > 0 {
+			err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Debits: debits})
+			if apierrors.IsForbidden(err) != (len(results) == 0) {
+				t.Fatalf("%s: got error %v, want the rejection at the end", name, err)
+			}
+			pod, _ = client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
+			if marked := conversion.ActiveDisruptionTarget(pod) != nil; marked != (len(results) > 0) {
+				t.Errorf("%s: the pod has the condition: %t, with %d remaining results", name, marked, len(results))
+			}
+		}
+		b, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+		if err != nil || len(b.Status.DisruptedPods) != 0 || lost == nil && b.Status.DisruptionsAllowed != 1 {
+			t.Errorf("%s: error %v, budget status %+v, want no entry", name, err, b.Status)
+		}
 	}
 }

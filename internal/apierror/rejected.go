@@ -1,0 +1,18 @@
+package apierror
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// IsRejected reports whether an error proves that the API server did not carry out the request. An error without a
+// status is a connection error. Timeouts and server errors may be returned after the write.
+func IsRejected(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
+}
