@@ -180,6 +180,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if desired.Status.Features != nil {
 		existing.Status.Features = desired.Status.Features
 	}
+	if desired.Status.RuntimeHandlers != nil {
+		existing.Status.RuntimeHandlers = desired.Status.RuntimeHandlers
+	}
 	existing.Status.Conditions = a.nodeConditions(n, existing.Status.Conditions, metav1.NewTime(a.env.now()))
 	if _, err = nodes.UpdateStatus(ctx, existing, metav1.UpdateOptions{}); err == nil {
 		a.recordStatusChanges(n, oldStatus, &existing.Status)

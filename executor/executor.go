@@ -154,6 +154,8 @@ func (x *Executor) execute(ctx context.Context, e scheduling.Effect) {
 		out = x.recordMissedWakeup(e)
 	case scheduling.ReportBound:
 		x.recordBound(e.Bind)
+	case scheduling.ReportDeferredResize:
+		x.recordDeferredResize(e)
 	}
 	out.ID = e.EffectID()
 	if x.o.Observe != nil {
@@ -196,6 +198,8 @@ func podOf(e scheduling.Effect) *model.Pod {
 	case scheduling.MissedWakeup:
 		return e.Pod
 	case scheduling.ReportBound:
+		return e.Pod
+	case scheduling.ReportDeferredResize:
 		return e.Pod
 	}
 	return &model.Pod{}

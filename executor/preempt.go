@@ -24,13 +24,10 @@ func (x *Executor) timeoutFor(e scheduling.Effect) time.Duration {
 	return x.o.Timeout
 }
 
-// preempt nominates the pod and displaces the victims. A refused displacement is undone; after any other failure the
-// machine repeats the effect.
+// preempt nominates the pod, unless it waits for a resize, and displaces the victims. A refused displacement is undone;
+// after any other failure the machine repeats the effect.
 func (x *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
-	if out := x.nominate(ctx, e.Pod, &e.Plan.Node); out.Result != scheduling.Done {
-		if out.Result == scheduling.Refused {
-			out.Reason = "nominating the pod: " + out.Reason
-		}
+	if out := x.beginPreemption(ctx, e); out.Result != scheduling.Done {
 		return out
 	}
 	spec := displacement.Spec{Record: displacement.Record{Cause: displacement.Preemption, Preemptor: e.Pod, Node: e.Plan.Node},
@@ -40,6 +37,18 @@ func (x *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	}
 	o, failure := x.displacer.Run(ctx, spec)
 	return preemptOutcome(e, o, failure)
+}
+
+// beginPreemption nominates the pod, or checks that it still waits for its resize.
+func (x *Executor) beginPreemption(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
+	if e.Resize {
+		return x.requireDeferredResize(ctx, e.Pod)
+	}
+	out := x.nominate(ctx, e.Pod, &e.Plan.Node)
+	if out.Result == scheduling.Refused {
+		out.Reason = "nominating the pod: " + out.Reason
+	}
+	return out
 }
 
 // preemptOutcome converts the outcome of a displacement. After a refusal, the next attempt uses the present state of the

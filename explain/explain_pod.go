@@ -28,6 +28,10 @@ type PodExplanation struct {
 	TerminatingVictims []*model.Pod
 	// Preemption is the result of preemption; nil for a pod that fits, is bound or is gated.
 	Preemption *decision.Preemption
+	// Resize is the result of preemption for a resize that the node of a bound pod has deferred; nil if there
+	// is none. ResizePreemption reports whether the scheduler preempts for resizes.
+	Resize           *decision.Summary
+	ResizePreemption bool
 	// Extenders reports whether the scheduler also calls extenders for the pod, which ExplainPod
 	// does not.
 	Extenders bool
@@ -53,6 +57,9 @@ func ExplainPod(s *cluster.State, p *framework.Profile, seed uint64, o preemptio
 	if pod.NodeName != "" {
 		_, exists := s.NodeID(pod.NodeName)
 		e.NodeMissing = !exists
+		if exists && pod.DeferredResize != nil {
+			e.Resize = preemption.EvaluateResize(s, p, o, pod, true)
+		}
 		s.RemovePod(pod.UID)
 		unbound := *pod
 		unbound.NodeName, unbound.NominatedNodeName, unbound.Phase = "", "", model.Pending

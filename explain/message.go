@@ -30,7 +30,7 @@ func Preemption(p *decision.Preemption) string {
 		return "preemption: not eligible due to preemptionPolicy=Never."
 	case decision.PreemptionVictimsTerminating:
 		return "preemption: not eligible due to a terminating pod on the nominated node."
-	case decision.PreemptionNoCandidates:
+	case decision.PreemptionNoCandidates, decision.PreemptionDisabled:
 		return "preemption: " + histogram(p.Nodes, p.ReasonCounts)
 	case decision.PreemptionFailed:
 		return "preemption: " + p.Error

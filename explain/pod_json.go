@@ -18,7 +18,10 @@ func (e *PodExplanation) JSON() ([]byte, error) {
 		}
 	}
 	if p := e.Preemption; p != nil {
-		v.Preemption = &preemptionView{Outcome: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
+		v.Preemption = newPreemptionView(p)
+	}
+	if e.Resize != nil {
+		v.Resize = &resizeView{Reasons: resizeReasons(e.Resize), Preemption: newPreemptionView(e.Resize.Preemption), Enabled: e.ResizePreemption}
 	}
 	if e.Suggestions != nil {
 		v.Suggestions, v.Trials = []suggestionView{}, &e.Suggestions.Trials

@@ -18,6 +18,7 @@ type explanationView struct {
 	ExtendersNotCalled bool               `json:"extendersNotCalled,omitempty"`
 	RequeueTriggers    []triggerView      `json:"requeueTriggers,omitempty"`
 	Preemption         *preemptionView    `json:"preemption,omitempty"`
+	Resize             *resizeView        `json:"deferredResize,omitempty"`
 	Suggestions        []suggestionView   `json:"suggestions,omitempty"` // cheapest first
 	Trials             *int               `json:"suggestionsTried,omitempty"`
 	EmptyNodes         []nodeView         `json:"emptyNodes,omitempty"` // only if the pod fits no empty node
@@ -37,9 +38,21 @@ type preemptionView struct {
 	Error      string   `json:"error,omitempty"`
 }
 
+func newPreemptionView(p *decision.Preemption) *preemptionView {
+	return &preemptionView{Outcome: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
+}
+
+// resizeView is a resize that the node of a bound pod has deferred.
+type resizeView struct {
+	Reasons    []string        `json:"reasons,omitempty"`
+	Preemption *preemptionView `json:"preemption"`
+	Enabled    bool            `json:"preemptionEnabled"` // scheduler.inPlacePodVerticalScalingSchedulerPreemption
+}
+
 var preemptionOutcomeNames = map[decision.PreemptionOutcome]string{
 	decision.PreemptionNotTried: "notTried", decision.PreemptionPolicyNever: "policyNever", decision.PreemptionVictimsTerminating: "victimsTerminating",
 	decision.PreemptionNoCandidates: "noCandidates", decision.PreemptionNominated: "nominated", decision.PreemptionFailed: "error",
+	decision.PreemptionNotNeeded: "notNeeded", decision.PreemptionDisabled: "disabledOnNode",
 }
 
 type suggestionView struct {

@@ -30,6 +30,7 @@ func (e *PodExplanation) Text(w io.Writer, all bool) error {
 		b.WriteString("the scheduler also calls extenders for this pod; they were not called here\n")
 	}
 	writeNomination(&b, e)
+	writeResize(&b, e)
 	writeRejections(&b, rec.Nodes, all)
 	if e.Node == "" && (rec.Outcome == decision.Infeasible || rec.Outcome == decision.Gated) {
 		writePreemption(&b, e.Preemption)

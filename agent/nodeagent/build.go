@@ -69,7 +69,7 @@ func (n *node) build(ctx context.Context) (err error) {
 	if n.object, err = o.newNode(n.host, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{n.setPodCIDR, n.startRuntime, n.connectRuntime, n.setRuntimeVersion} {
+	for _, step := range []func(context.Context) error{n.setPodCIDR, n.startRuntime, n.connectRuntime, n.describeRuntime} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -78,8 +78,7 @@ func (n *node) build(ctx context.Context) (err error) {
 		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
-	imageMounts, _ := n.runtime.(runtime.ImageMounts)
-	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.claimReserve, Log: o.Log, ImageMounts: imageMounts,
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.claimReserve, Log: o.Log, ImageMounts: n.runtime,
 		Event: func(pod *corev1.Pod, eventType, reason, message string) {
 			n.recordEvent(pod, "", eventType, reason, message)
 		}}); err != nil {
@@ -113,18 +112,20 @@ func (n *node) startRuntime(ctx context.Context) error {
 	return nil
 }
 
+// connectRuntime connects to the container runtime: through its socket, or in this process.
 func (n *node) connectRuntime(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	disconnect := func() { _ = n.runtime.Close() }
 	if e := n.opts.Embedded; e != nil {
-		n.runtime, err = e.open(ctx, &n.opts)
+		n.runtime, disconnect, err = e.connect(ctx, &n.opts)
 	} else {
 		n.runtime, err = cri.Dial(ctx, n.opts.Endpoint)
 	}
 	if err != nil {
 		return fmt.Errorf("node %s: %w", n.opts.Name, err)
 	}
-	n.closers = append(n.closers, func() { _ = n.runtime.Close() })
+	n.closers = append(n.closers, disconnect)
 	return nil
 }
 
@@ -185,6 +186,7 @@ func (n *node) newRunner(report func(runtime.Report)) (err error) {
 		DNS:       pods.DNS{Servers: k.ClusterDNS, NoCluster: o.NoClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
 		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota,
 		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.FindListener,
+		UserNamespaces: n.newUserNamespaces(),
 		AwaitEndpoints: o.AwaitEndpoints, EndpointTimeout: time.Duration(o.Nodes.EndpointTimeoutMilliseconds) * time.Millisecond,
 	}, report)
 	return err

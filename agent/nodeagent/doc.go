@@ -1,7 +1,7 @@
 // Package nodeagent assembles a real node from its parts: the agent, the runner of pods over a
 // container runtime, volumes, probes, images, cgroups, the eviction manager and the HTTPS server.
 //
-//	agent ── pods.Runner ── runtime.Service (containerd or embedded)
+//	agent ── pods.Runner ── cri.Client ── CRI: containerd's socket, or the embedded runtime in this process
 //	  │        ├─ volume, probe, image, cgroup
 //	  ├─ pressure
 //	  └─ server ◀── API server

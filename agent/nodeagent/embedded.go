@@ -5,30 +5,18 @@ package nodeagent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/berthproject/berth/agent/disk"
 	"github.com/berthproject/berth/agent/image/store"
-	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 	"github.com/berthproject/berth/agent/virtualnode"
-)
-
-// containerRuntime is a runtime.Service that also reports image layers.
-type containerRuntime interface {
-	runtime.Service
-	disk.Layers
-	SandboxImage(ctx context.Context) (string, error)
-}
-
-var (
-	_ containerRuntime = (*cri.Client)(nil)
-	_ containerRuntime = (*embedded.Runtime)(nil)
 )
 
 // setDefaults fills empty fields.
@@ -60,15 +48,29 @@ func loadOrPickSubnet(file string, start uint32) (string, error) {
 	return subnet, os.WriteFile(file, []byte(subnet+"\n"), 0o600)
 }
 
-// open opens the embedded runtime with the built-in images and adopts running containers.
-func (e *Embedded) open(ctx context.Context, o *Options) (containerRuntime, error) {
+// connect opens the embedded runtime with the built-in images, adopts running containers, and connects to
+// its CRI server in this process. disconnect closes both, and removes the pod network if there are no
+// pods.
+func (e *Embedded) connect(ctx context.Context, o *Options) (client *cri.Client, disconnect func(), err error) {
 	e.setDefaults(o)
 	images, err := store.Open(e.Images, store.Options{BuiltinDir: e.Builtin, InsecureRegistries: o.InsecureRegistries})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := images.EnsureBuiltin(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return embedded.New(ctx, embedded.Options{Dir: e.Dir, Images: images, PodCIDR: o.PodCIDR, Bridge: e.Bridge, Log: o.Log})
+	r, err := embedded.New(ctx, embedded.Options{Dir: e.Dir, Images: images, PodCIDR: o.PodCIDR, Bridge: e.Bridge, Log: o.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	client, stop := criserver.Connect(r)
+	return client, func() {
+		stop()
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		if err := errors.Join(r.RemoveNetworkIfUnused(ctx), r.Close()); err != nil {
+			o.Log.Error(err, "Failed to close the embedded runtime, leaving its network for the next agent", "node", o.Name)
+		}
+	}, nil
 }

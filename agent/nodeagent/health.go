@@ -31,7 +31,7 @@ func (h *runtimeHealth) ready(string) error {
 }
 
 // watch polls the runtime's status until ctx ends and calls onChange after each change.
-func (h *runtimeHealth) watch(ctx context.Context, readStatus func(context.Context) (*criapi.RuntimeStatus, error), onChange func()) {
+func (h *runtimeHealth) watch(ctx context.Context, readStatus func(context.Context) (*criapi.StatusResponse, error), onChange func()) {
 	for tick := time.NewTicker(healthInterval); ; {
 		if h.check(ctx, readStatus) {
 			onChange()
@@ -46,14 +46,14 @@ func (h *runtimeHealth) watch(ctx context.Context, readStatus func(context.Conte
 }
 
 // check reads the status once and reports whether the health has changed.
-func (h *runtimeHealth) check(ctx context.Context, readStatus func(context.Context) (*criapi.RuntimeStatus, error)) bool {
+func (h *runtimeHealth) check(ctx context.Context, readStatus func(context.Context) (*criapi.StatusResponse, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	s, err := readStatus(ctx)
 	if err != nil {
 		err = fmt.Errorf("container runtime is down: %w", err)
 	} else {
-		err = RuntimeNotReady(s)
+		err = RuntimeNotReady(s.GetStatus())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

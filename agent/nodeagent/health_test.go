@@ -12,15 +12,15 @@ import (
 
 func TestRuntimeHealth(t *testing.T) {
 	var h runtimeHealth
-	response := func(networkReady bool, err error) func(context.Context) (*criapi.RuntimeStatus, error) {
-		return func(context.Context) (*criapi.RuntimeStatus, error) {
-			return &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true},
-				{Type: criapi.NetworkReady, Status: networkReady, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}, err
+	response := func(networkReady bool, err error) func(context.Context) (*criapi.StatusResponse, error) {
+		return func(context.Context) (*criapi.StatusResponse, error) {
+			return &criapi.StatusResponse{Status: &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true},
+				{Type: criapi.NetworkReady, Status: networkReady, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}}, err
 		}
 	}
 	for _, step := range []struct {
 		name    string
-		read    func(context.Context) (*criapi.RuntimeStatus, error)
+		read    func(context.Context) (*criapi.StatusResponse, error)
 		changed bool
 		want    string
 	}{

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
@@ -46,14 +47,32 @@ func (o *Options) newNode(host *cgroup.Host, port int) (*corev1.Node, error) {
 	return n, nil
 }
 
-// setRuntimeVersion sets the version of the container runtime in the Node object.
-func (n *node) setRuntimeVersion(ctx context.Context) error {
+// describeRuntime sets version and features of the container runtime in the Node object.
+func (n *node) describeRuntime(ctx context.Context) error {
 	version, err := n.runtime.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("node %s: reading the version of the container runtime at %s: %w", n.opts.Name, n.opts.Endpoint, err)
 	}
 	n.object.Status.NodeInfo.ContainerRuntimeVersion = version.RuntimeName + "://" + version.RuntimeVersion
+	status, err := n.runtime.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("node %s: reading the features of the container runtime at %s: %w", n.opts.Name, n.opts.Endpoint, err)
+	}
+	setRuntimeFeatures(&n.object.Status, status)
 	return nil
+}
+
+// setRuntimeFeatures sets the features of a node that its container runtime reports. Old runtimes report
+// none.
+func setRuntimeFeatures(node *corev1.NodeStatus, runtime *cri.StatusResponse) {
+	if f := runtime.GetFeatures(); f != nil {
+		node.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: &f.SupplementalGroupsPolicy}
+	}
+	for _, h := range runtime.GetRuntimeHandlers() {
+		recursive, users := h.GetFeatures().GetRecursiveReadOnlyMounts(), h.GetFeatures().GetUserNamespaces()
+		node.RuntimeHandlers = append(node.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: h.GetName(),
+			Features: &corev1.NodeRuntimeHandlerFeatures{RecursiveReadOnlyMounts: &recursive, UserNamespaces: &users}})
+	}
 }
 
 // checkAllocatable returns an error if reservations and thresholds leave nothing for pods.

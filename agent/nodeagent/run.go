@@ -24,6 +24,7 @@ import (
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/probe"
 	"github.com/berthproject/berth/agent/renewal"
+	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 )
@@ -33,7 +34,7 @@ type node struct {
 	opts     Options
 	host     *cgroup.Host
 	client   kubernetes.Interface
-	runtime  containerRuntime
+	runtime  *cri.Client
 	listener net.Listener
 	object   *corev1.Node
 	events   record.EventRecorder

@@ -7,15 +7,13 @@ import (
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
 // stopTimeout bounds the calls to the runtime when the agent stops.
 const stopTimeout = 5 * time.Second
 
-// reportRunningPods reports how many pods keep running, and removes the pod network if there are
-// none. Errors are ignored: the next agent finds the remaining pods.
+// reportRunningPods reports how many pods keep running. Errors are ignored: the next agent finds the
+// remaining pods.
 func (n *node) reportRunningPods() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
@@ -30,9 +28,4 @@ func (n *node) reportRunningPods() {
 		}
 	}
 	n.opts.OnStop(ready)
-	if r, ok := n.runtime.(*embedded.Runtime); ok {
-		if err := r.RemoveNetworkIfUnused(ctx); err != nil {
-			n.opts.Log.Error(err, "Failed to remove the pod network, leaving it for the next agent", "node", n.opts.Name)
-		}
-	}
 }

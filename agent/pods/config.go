@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,18 +38,18 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 	if err := verifyRunAsNonRoot(pod, spec, image); err != nil {
 		return nil, err
 	}
-	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, env.expandPath)
+	users, err := r.userNamespace(pod)
 	if err != nil {
 		return nil, err
 	}
-	implicit, err := p.implicitMounts(c, spec, mounts)
+	mounts, devices, err := p.mounts(c, pod, spec, env, users)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Join(LogDir(r.opts.Logs, pod), spec.Name), 0o755); err != nil {
 		return nil, err
 	}
-	security := r.containerSecurityContext(pod, spec)
+	security := r.containerSecurityContext(pod, spec, users)
 	if err := p.setTarget(security, pod, c.name); err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 		Args:        expandAll(spec.Args, env.lookup),
 		WorkingDir:  spec.WorkingDir,
 		Envs:        env.keyValues(),
-		Mounts:      append(mounts, implicit...),
+		Mounts:      mounts,
 		Devices:     devices,
 		Labels:      labels,
 		Annotations: containerAnnotations(pod, spec, c.attempt),
@@ -74,6 +75,20 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 		config.StopSignal = stopSignal(*l.StopSignal)
 	}
 	return config, nil
+}
+
+// mounts returns the mounts of a container, those of no volume included, and its block devices.
+func (p *pod) mounts(c *run, pod *corev1.Pod, spec *corev1.Container, env *environment, users *cri.UserNamespace) ([]*cri.Mount, []*cri.Device, error) {
+	volumes, devices, err := p.runner.opts.Volumes.Mounts(pod, spec, env.expandPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	implicit, err := p.implicitMounts(c, spec, volumes)
+	if err != nil {
+		return nil, nil, err
+	}
+	mounts := slices.Concat(volumes, implicit)
+	return mounts, devices, mapMounts(users, mounts, &p.runner.fileSystems)
 }
 
 // setTarget lets an ephemeral container join the PID namespace of its target container.

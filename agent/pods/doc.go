@@ -1,5 +1,5 @@
 // Package pods runs real pods. Its Runner implements runtime.Runtime for a node whose containers
-// run in a runtime.Service (containerd through CRI, or the embedded runtime).
+// run in a runtime.Service: containerd, the embedded runtime or another runtime, through CRI.
 //
 //	Start ─▶ [one worker per pod, while containers wait to start]
 //	         adopt existing ─▶ volumes ─▶ cgroup ─▶ sandbox ─▶ image ─▶ create ─▶ start ─▶ postStart ─▶ Started

@@ -1,14 +1,13 @@
 package pods
 
 import (
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // errorMessage returns the message of a runtime error without gRPC's prefix.
@@ -28,17 +27,13 @@ func isUnsupported(err error) bool { return status.Code(err) == codes.InvalidArg
 // reasonRefusedByRuntime is the waiting reason of containers that use an unsupported field.
 const reasonRefusedByRuntime = "RefusedByRuntime"
 
-// isPortMapped reports whether a pod of another node on this machine uses the host port. The
-// scheduler prevents conflicts between pods of the same node.
-func isPortMapped(err error) bool { return errors.Is(err, network.ErrPortMapped) }
-
 // sandboxError returns the error of a sandbox that was not created. Permanent errors get a waiting
 // reason instead of ContainerCreating.
 func sandboxError(err error) error {
 	switch {
 	case isUnsupported(err):
 		return &WaitingError{Reason: reasonRefusedByRuntime, Message: errorMessage(err)}
-	case isPortMapped(err):
+	case runtime.IsHostPortInUse(err): // by a pod of another node on this machine: the scheduler prevents conflicts on one node
 		return &WaitingError{Reason: "HostPortInUse", Message: errorMessage(err)}
 	}
 	return fmt.Errorf("failed to create pod sandbox: %w", err)

@@ -21,7 +21,7 @@ func (p *pod) postStart(ctx context.Context, c *run, spec *corev1.Container) err
 	}
 	err := p.runHook(ctx, c, spec, spec.Lifecycle.PostStart)
 	if err != nil && ctx.Err() == nil {
-		p.runner.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
+		p.runner.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+errorMessage(err))
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 			select {
 			case <-c.startDone: // closed late if the container has to be adopted first
 				if err := p.runHook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
-					r.recordEvent(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
+					r.recordEvent(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+errorMessage(err))
 				}
 			case <-ctx.Done():
 			}

@@ -2,14 +2,13 @@ package pods
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // TestHostPortInUse checks that a pod does not get a host port on which a process listens, and
@@ -38,7 +37,7 @@ func TestHostPortInUse(t *testing.T) {
 // uses the host port.
 func TestHostPortOfAnotherNode(t *testing.T) {
 	var wait *WaitingError
-	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortMapped))
+	err := sandboxError(runtime.HostPortInUse(errors.New("already mapped to a pod of network b")))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "network b") {
 		t.Errorf("%v, want HostPortInUse with the network", err)
 	}

@@ -11,7 +11,6 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/image/oci"
-	"github.com/berthproject/berth/agent/runtime"
 )
 
 const volumeImage = "berth.test/volume:1"
@@ -50,13 +49,11 @@ func realImageVolume(t *testing.T, r *realRuntime) {
 	if text, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(text), filepath.Join(r.Dir, "agent")) {
 		t.Errorf("mountinfo (error %v)\n%swant no mount of the pod", err, text)
 	}
-	if s, ok := r.Service.(runtime.ImageMounts); ok {
-		if _, err := s.MountsOfImage(t.Context(), string(pod.UID), "files", volumeImage); err != nil {
-			t.Errorf("new snapshot after the release: %v, want no error", err)
-		}
-		if err := s.ReleaseImageMounts(t.Context(), string(pod.UID)); err != nil {
-			t.Error(err)
-		}
+	if _, err := r.Service.MountsOfImage(t.Context(), string(pod.UID), "files", volumeImage); err != nil {
+		t.Errorf("new snapshot after the release: %v, want no error", err)
+	}
+	if err := r.Service.ReleaseImageMounts(t.Context(), string(pod.UID)); err != nil {
+		t.Error(err)
 	}
 }
 

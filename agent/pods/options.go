@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/userns"
 )
 
 // Options configures a Runner. Fields that are not marked optional are required.
@@ -50,6 +51,10 @@ type Options struct {
 	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod's
 	// host port would cut that process off. Optional.
 	PortInUse func(protocol string, address netip.Addr, port uint16) string
+
+	// UserNamespaces assigns ranges of user IDs to pods with their own user namespace. Optional: without
+	// it the Runner refuses these pods.
+	UserNamespaces *userns.Allocator
 
 	DNS DNS
 	// PidsLimit is the maximum number of processes of a pod; 0 means no limit.

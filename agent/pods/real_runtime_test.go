@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,17 @@ type realRuntime struct {
 	betweenAgents func()       // called between two agents
 }
 
+// currentService mounts images through the current connection, which a restart replaces.
+type currentService struct{ *realRuntime }
+
+func (s currentService) MountsOfImage(ctx context.Context, owner, name, image string) ([]runtime.ImageMount, error) {
+	return s.Service.MountsOfImage(ctx, owner, name, image)
+}
+
+func (s currentService) ReleaseImageMounts(ctx context.Context, owner string) error {
+	return s.Service.ReleaseImageMounts(ctx, owner)
+}
+
 // newRealHarness returns a harness with a real runtime, volumes and cgroups.
 func newRealHarness(t *testing.T, client kubernetes.Interface, r *realRuntime, change ...func(*Options)) *harness {
 	t.Helper()
@@ -53,8 +65,7 @@ func newRealHarness(t *testing.T, client kubernetes.Interface, r *realRuntime, c
 		t.Fatal(err)
 	}
 	root := filepath.Join(r.Dir, "agent")
-	imageMounts, _ := r.Service.(runtime.ImageMounts)
-	volumes, err := volume.New(volume.Options{Client: client, Root: root, Node: testNode, Log: klog.Background(), ImageMounts: imageMounts})
+	volumes, err := volume.New(volume.Options{Client: client, Root: root, Node: testNode, Log: klog.Background(), ImageMounts: currentService{r}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -230,18 +230,3 @@ func TestIdlePodHasNoWorker(t *testing.T) {
 		t.Errorf("a worker is running (%v) with queue length %d, want none", p.working, len(p.queue))
 	}
 }
-
-func TestUserNamespaceIsRejected(t *testing.T) {
-	h := newHarness(t)
-	pod := testPod("web", "a")
-	hostUsers := false
-	pod.Spec.HostUsers = &hostUsers
-	h.admit(pod)
-	h.waitForStates(pod, "a=starting(RefusedByRuntime)")
-	h.waitUntil("the failure is reported", func() bool {
-		return slices.Contains(h.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
-	})
-	if n := h.count("RunPodSandbox web"); n != 0 {
-		t.Errorf("created %d sandboxes, want none", n)
-	}
-}

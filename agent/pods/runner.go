@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/userns"
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
@@ -19,6 +20,7 @@ type Runner struct {
 	report         func(runtime.Report)
 	initial        initialState
 	services       services
+	fileSystems    userns.FileSystems
 	oomLog         oomKillLog
 	runtimeName    atomic.Pointer[string]
 	statusTimedOut atomic.Bool   // the last ExistingContainers call timed out

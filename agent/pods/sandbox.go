@@ -76,7 +76,6 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 	r := p.runner
 	p.mu.Lock()
 	sandbox, attempt := p.sandbox, p.sandbox.attempt
-	config := p.sandboxConfig(attempt)
 	p.mu.Unlock()
 	if sandbox.id != "" {
 		return &sandbox, nil
@@ -86,6 +85,9 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 		return nil, err
 	}
 	handler, err := r.runtimeHandler(ctx, pod)
+	if err == nil {
+		err = r.assignUserNamespace(ctx, pod, handler)
+	}
 	if err != nil {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error())
 		return nil, err
@@ -94,6 +96,9 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
 			podKey(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
+	p.mu.Lock()
+	config := p.sandboxConfig(attempt)
+	p.mu.Unlock()
 	if err := r.checkHostPorts(config); err != nil {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
 		return nil, err
@@ -196,6 +201,7 @@ func (p *pod) handleSandboxLost(id string) {
 // sandboxConfig returns the CRI configuration of the pod's sandbox. p.mu must be held.
 func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 	r, pod := p.runner, p.object
+	users, _ := r.userNamespace(pod) // without one, no container is created in an adopted sandbox
 	c := &cri.PodSandboxConfig{
 		Metadata:     &cri.PodSandboxMetadata{Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: attempt},
 		Hostname:     hostname(pod, r.opts.DNS.Domain),
@@ -204,7 +210,7 @@ func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 		PortMappings: portMappings(pod),
 		Labels:       r.runtimeLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
-		Linux:        &cri.LinuxPodSandboxConfig{SecurityContext: sandboxSecurityContext(pod), Sysctls: sysctls(pod)},
+		Linux:        &cri.LinuxPodSandboxConfig{SecurityContext: sandboxSecurityContext(pod, users), Sysctls: sysctls(pod)},
 	}
 	if r.opts.Cgroups != nil {
 		c.Linux.CgroupParent = Cgroup(r.opts.CgroupRoot, pod)

@@ -11,8 +11,8 @@ import (
 )
 
 // namespaceOptions returns which namespaces the containers share with the pod or the node.
-func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
-	n := &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}
+func namespaceOptions(pod *corev1.Pod, users *cri.UserNamespace) *cri.NamespaceOption {
+	n := &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, UsernsOptions: users}
 	if pod.Spec.ShareProcessNamespace != nil && *pod.Spec.ShareProcessNamespace {
 		n.Pid = cri.NamespaceMode_POD
 	}
@@ -30,8 +30,8 @@ func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
 
 // sandboxSecurityContext returns the security context of a pod's sandbox. It is privileged if one of the
 // containers is.
-func sandboxSecurityContext(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
-	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
+func sandboxSecurityContext(pod *corev1.Pod, users *cri.UserNamespace) *cri.LinuxSandboxSecurityContext {
+	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod, users), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			s.Privileged = s.Privileged || isPrivileged(&list[i])
@@ -83,8 +83,8 @@ var (
 )
 
 // containerSecurityContext returns the security context of a container for the runtime.
-func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
-	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod), Privileged: isPrivileged(c)}
+func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container, users *cri.UserNamespace) *cri.LinuxContainerSecurityContext {
+	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod, users), Privileged: isPrivileged(c)}
 	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
 	if p := pod.Spec.SecurityContext; p != nil {
 		s.SupplementalGroups, s.SupplementalGroupsPolicy = supplementalGroups(p), supplementalGroupsPolicy(p)
@@ -212,12 +212,8 @@ func sysctls(pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// runtimeHandler returns the handler of the pod's runtime class, "" for the default. It rejects
-// pods that request a user namespace, because without one they would be root on the node.
+// runtimeHandler returns the handler of the pod's runtime class, "" for the default.
 func (r *Runner) runtimeHandler(ctx context.Context, pod *corev1.Pod) (string, error) {
-	if users := pod.Spec.HostUsers; users != nil && !*users {
-		return "", &WaitingError{Reason: reasonRefusedByRuntime, Message: "hostUsers false: user namespaces are not supported"}
-	}
 	name := pod.Spec.RuntimeClassName
 	if name == nil || *name == "" {
 		return "", nil

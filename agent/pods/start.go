@@ -125,7 +125,7 @@ func (p *pod) createContainer(c *run, sandbox *podSandbox, config *cri.Container
 	r := p.runner
 	id, err := r.opts.Service.CreateContainer(r.ctx, sandbox.id, config, sandbox.config)
 	if err != nil {
-		r.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+		r.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+errorMessage(err))
 		p.mu.Lock()
 		c.outcomeUnknown = true
 		p.mu.Unlock()

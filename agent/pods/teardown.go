@@ -250,7 +250,11 @@ func (p *pod) remove() error {
 	if err := p.removeContainers(); err != nil {
 		return err
 	}
-	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
+	if err := errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod))); err != nil {
+		return err
+	}
+	r.opts.UserNamespaces.Release(pod.UID) // no file or process of the pod has these IDs
+	return nil
 }
 
 // removeContainers removes the exited containers and sandboxes of the pod.

@@ -14,10 +14,10 @@ import (
 	clientset "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/container"
 )
 
 // writablePaths are the paths on the node's disk that a container can write, each with a script that
@@ -56,7 +56,7 @@ func TestSoakWritablePaths(t *testing.T) {
 func fillWritablePaths(t *testing.T, h *harness, round int) {
 	t.Helper()
 	host := h.opts.Cgroups.(*cgroup.Host)
-	s := stats.NewPods(stats.Options{Host: host, Volumes: h.opts.Volumes.(*volume.Volumes), Containers: h.opts.Service.(container.Service),
+	s := stats.NewPods(stats.Options{Host: host, Volumes: h.opts.Volumes.(*volume.Volumes), Containers: h.opts.Service.(*cri.Client),
 		Cgroup:     func(p *corev1.Pod) string { return Cgroup(h.opts.CgroupRoot, p) },
 		LogDir:     func(p *corev1.Pod) string { return LogDir(filepath.Join(h.opts.Root, "log", "pods"), p) },
 		PodDir:     func(p *corev1.Pod) string { return PodDir(h.opts.Root, p.UID) },

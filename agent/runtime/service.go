@@ -12,7 +12,8 @@ import (
 // NotFound for an unknown ID or image.
 type Service interface {
 	Version(ctx context.Context) (*cri.VersionResponse, error)
-	Status(ctx context.Context) (*cri.RuntimeStatus, error)
+	// Status returns the conditions of the runtime and its network, its features and those of its handlers.
+	Status(ctx context.Context) (*cri.StatusResponse, error)
 	Sandboxes
 	Containers
 	Images

@@ -17,7 +17,9 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
+	criclient "github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 	_ "github.com/berthproject/berth/agent/testprogram" // the built-in image is this program
 	"github.com/berthproject/berth/agent/virtualnode"
@@ -36,9 +38,11 @@ func main() {
 // settleTime is the time in which shims release the memory that they used at start.
 const settleTime = 10 * time.Second
 
-// node is an embedded runtime and its pods.
+// node is an embedded runtime with its pods, and the agent's connection to it.
 type node struct {
 	runtime    *embedded.Runtime
+	service    *criclient.Client
+	disconnect func()
 	dir        string
 	cgroup     string
 	sandboxes  []string // IDs
@@ -55,12 +59,7 @@ func run(pods int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if n.runtime != nil {
-			err = errors.Join(err, n.runtime.Destroy(ctx))
-		}
-		err = errors.Join(err, host.Remove(ctx, n.cgroup), os.RemoveAll(n.dir))
-	}()
+	defer func() { err = errors.Join(err, n.close(ctx), host.Remove(ctx, n.cgroup), os.RemoveAll(n.dir)) }()
 	if err := n.open(ctx); err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func run(pods int) (err error) {
 	}
 	for _, id := range n.sandboxes {
 		start := time.Now()
-		if err := errors.Join(n.runtime.StopPodSandbox(ctx, id), n.runtime.RemovePodSandbox(ctx, id)); err != nil {
+		if err := errors.Join(n.service.StopPodSandbox(ctx, id), n.service.RemovePodSandbox(ctx, id)); err != nil {
 			return err
 		}
 		removals = append(removals, time.Since(start))
@@ -106,7 +105,18 @@ func run(pods int) (err error) {
 	return nil
 }
 
-// open creates the runtime.
+// close disconnects from the runtime and removes it.
+func (n *node) close(ctx context.Context) error {
+	if n.disconnect != nil {
+		n.disconnect()
+	}
+	if n.runtime == nil {
+		return nil
+	}
+	return n.runtime.Destroy(ctx)
+}
+
+// open creates the runtime and connects to it.
 func (n *node) open(ctx context.Context) error {
 	images, err := store.Open(filepath.Join(n.dir, "images"), store.Options{})
 	if err != nil {
@@ -121,18 +131,22 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.runtime, err = embedded.New(ctx, embedded.Options{Dir: filepath.Join(n.dir, "runtime"), Images: images, PodCIDR: subnet,
 		Bridge: fmt.Sprintf("bb%d", os.Getpid()), Log: klog.Background()})
-	return err
+	if err != nil {
+		return err
+	}
+	n.service, n.disconnect = criserver.Connect(n.runtime)
+	return nil
 }
 
 // checkRunning returns an error if a container has exited.
 func (n *node) checkRunning(ctx context.Context) error {
-	containers, err := n.runtime.ListContainers(ctx, nil)
+	containers, err := n.service.ListContainers(ctx, nil)
 	if err != nil {
 		return err
 	}
 	for _, c := range containers {
 		if c.State != cri.ContainerState_CONTAINER_RUNNING {
-			status, err := n.runtime.ContainerStatus(ctx, c.Id)
+			status, err := n.service.ContainerStatus(ctx, c.Id)
 			log, _ := os.ReadFile(filepath.Join(n.dir, "log", c.Labels["pod"], "main.log"))
 			return errors.Join(fmt.Errorf("container %s has exited: %v: %s", c.Id, status, log), err)
 		}
@@ -150,12 +164,12 @@ func (n *node) start(ctx context.Context, i int) error {
 	if err := os.MkdirAll(config.LogDirectory, 0o700); err != nil {
 		return err
 	}
-	sandbox, err := n.runtime.RunPodSandbox(ctx, config, "")
+	sandbox, err := n.service.RunPodSandbox(ctx, config, "")
 	if err != nil {
 		return err
 	}
 	n.sandboxes = append(n.sandboxes, sandbox)
-	id, err := n.runtime.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
+	id, err := n.service.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
 		Metadata: &cri.ContainerMetadata{Name: "main"}, Labels: map[string]string{"pod": name}, Image: &cri.ImageSpec{Image: store.TestProgramImage}, Args: []string{"-listen=:80"}, LogPath: "main.log",
 		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}},
 	}, config)
@@ -163,14 +177,14 @@ func (n *node) start(ctx context.Context, i int) error {
 		return err
 	}
 	n.containers = append(n.containers, id)
-	return n.runtime.StartContainer(ctx, id)
+	return n.service.StartContainer(ctx, id)
 }
 
 // runCommands runs a command in each container and returns the times.
 func (n *node) runCommands(ctx context.Context) (times []time.Duration, err error) {
 	for _, id := range n.containers {
 		start := time.Now()
-		out, err := n.runtime.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute)
+		out, err := n.service.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute)
 		if err != nil {
 			return nil, err
 		}

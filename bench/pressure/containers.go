@@ -15,9 +15,10 @@ import (
 
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/image/store"
-	"github.com/berthproject/berth/agent/runtime"
+	criclient "github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
@@ -25,7 +26,7 @@ import (
 // the embedded runtime. The other pods remain plain processes.
 type containers struct {
 	processNode
-	service runtime.Service
+	service *criclient.Client
 	image   string
 	destroy func(context.Context) error // nil if there is nothing to remove
 	dir     string
@@ -69,7 +70,12 @@ func (c *containers) startEmbedded() error {
 	if err != nil {
 		return err
 	}
-	c.service, c.destroy, c.image = r, r.Destroy, store.TestProgramImage
+	client, disconnect := criserver.Connect(r)
+	c.service, c.image = client, store.TestProgramImage
+	c.destroy = func(ctx context.Context) error {
+		disconnect()
+		return r.Destroy(ctx)
+	}
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (f *runtimeFlags) serve(ctx context.Context, ready func(podCIDR string)) (e
 	}
 	defer func() { err = errors.Join(err, f.close(r)) }()
 	ready(f.PodCIDR)
-	return criserver.New(r, f.PodCIDR).Serve(ctx, f.socket)
+	return criserver.New(r).Serve(ctx, f.socket)
 }
 
 // close closes the runtime, and removes an ephemeral one.

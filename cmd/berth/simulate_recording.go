@@ -46,6 +46,7 @@ func newSimulationRecording(dir string, set settings.Settings, o *cluster.Option
 	m, q := o.Machine, o.Machine.Queue
 	c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration = q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration
 	c.VictimsTimeout, c.AuditInterval, c.AssumedPressure = m.VictimsTimeout, m.AuditInterval, m.AssumedPressureDuration
+	c.ResizePreemption = m.ResizePreemption
 	return &simulationRecording{recorder: r, options: c.RecordedOptions()}, nil
 }
 

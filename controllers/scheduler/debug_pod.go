@@ -62,6 +62,8 @@ func (t *trace) view() decisionView {
 		v.Action, v.Message, v.Plugins = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
 	case scheduling.Preempt:
 		v.Action, v.Node, v.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
+	case scheduling.ReportDeferredResize:
+		v.Action, v.Message = "defer resize", explain.Message(e.Summary)
 	case scheduling.ClearNomination:
 		v.Action = "clear nomination"
 	case scheduling.CallExtenders:

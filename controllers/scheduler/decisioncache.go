@@ -91,6 +91,8 @@ func (c *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
 		return e.Pod, &c.unplaced
 	case scheduling.Preempt:
 		return e.Pod, &c.unplaced
+	case scheduling.ReportDeferredResize:
+		return e.Pod, &c.unplaced
 	case scheduling.ClearNomination:
 		return e.Pod, &c.unplaced
 	case scheduling.CallExtenders:

@@ -16,15 +16,20 @@ import (
 // metrics has kube-scheduler's names, in a separate registry. Histograms have
 // its buckets, and finer ones below its smallest bucket where Berth is faster.
 type metrics struct {
-	clock           clock.PassiveClock
-	registry        *prometheus.Registry
-	attempts        *prometheus.CounterVec
-	duration        *prometheus.HistogramVec
-	algorithm       prometheus.Histogram
-	podAttempts     prometheus.Histogram
-	sli             *prometheus.HistogramVec
-	preemptions     prometheus.Counter
-	victims         prometheus.Histogram
+	clock       clock.PassiveClock
+	registry    *prometheus.Registry
+	attempts    *prometheus.CounterVec
+	duration    *prometheus.HistogramVec
+	algorithm   prometheus.Histogram
+	podAttempts prometheus.Histogram
+	sli         *prometheus.HistogramVec
+	preemptions prometheus.Counter
+	victims     prometheus.Histogram
+
+	pendingResizes    prometheus.Gauge
+	resizePreemptions prometheus.Counter
+	resizeVictims     prometheus.Histogram
+
 	extensionPoints *prometheus.HistogramVec
 	events          *prometheus.HistogramVec
 	extenders       *prometheus.CounterVec
@@ -76,6 +81,12 @@ func newMetrics(profiles []framework.Config, c clock.PassiveClock) *metrics {
 			"Number of preemption attempts.")),
 		victims: prometheus.NewHistogram(histogram("preemption_victims",
 			"Number of victims of an executed preemption.", exponential(1, 2, 7))),
+		pendingResizes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "scheduler_pending_resize_pods", ConstLabels: prometheus.Labels{"queue": "unschedulable"},
+			Help: "Number of pods with a resize that a node has deferred. 0 unless the scheduler preempts for resizes."}),
+		resizePreemptions: prometheus.NewCounter(counter("scheduler_resize_preemption_attempts_total",
+			"Number of preemption attempts for deferred resizes.")),
+		resizeVictims: prometheus.NewHistogram(histogram("resize_preemption_victims",
+			"Number of victims of an executed preemption for a deferred resize.", exponential(1, 2, 7))),
 		extensionPoints: prometheus.NewHistogramVec(histogram("framework_extension_point_duration_seconds",
 			"Duration of an extension point. Only Bind and PreBind, which are API requests; the others are parts of one computation, see scheduling_algorithm_duration_seconds.",
 			exponential(0.0001, 2, 12)), []string{"extension_point", "status", "profile"}),
@@ -88,7 +99,7 @@ func newMetrics(profiles []framework.Config, c clock.PassiveClock) *metrics {
 		missedWakeups: prometheus.NewCounter(counter("berth_scheduler_missed_wakeups_total",
 			"Number of pending pods that the audit found to fit although no event had moved them.")),
 	}
-	m.registry.MustRegister(m.attempts, m.duration, m.algorithm, m.podAttempts, m.sli, m.preemptions, m.victims, m.extensionPoints, m.events,
+	m.registry.MustRegister(m.attempts, m.duration, m.algorithm, m.podAttempts, m.sli, m.preemptions, m.victims, m.pendingResizes, m.resizePreemptions, m.resizeVictims, m.extensionPoints, m.events,
 		m.extenders, m.debitsRefused, m.missedWakeups, m.displacements, &collector{m}, &cacheCollector{m})
 	return m
 }

@@ -38,6 +38,7 @@ func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event,
 	}
 	m.lastHeartbeat = m.clock.Now()
 	m.depths, m.wakeups = machine.Depths(), machine.WakeupCounts()
+	m.pendingResizes.Set(float64(machine.DeferredResizes()))
 	m.caches = machine.CacheUsage()
 	m.cache["nodes"] = machine.State().NumNodes()
 	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
@@ -120,6 +121,12 @@ func (m *metrics) onEmitted(e scheduling.Effect) {
 		if p := e.Summary.Preemption; p != nil && p.Outcome != decision.PreemptionNotTried {
 			m.preemptions.Inc()
 		}
+	case scheduling.Preempt:
+		if e.Resize && !e.Retry {
+			m.resizePreemptions.Inc()
+		}
+	case scheduling.ReportDeferredResize:
+		m.resizePreemptions.Inc()
 	case scheduling.MissedWakeup:
 		m.missedWakeups.Inc()
 	}
@@ -162,10 +169,12 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, duration
 		}
 		m.extensionPoints.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(duration.Seconds())
 	case scheduling.Preempt:
-		switch o.Result {
-		case scheduling.Done:
+		switch {
+		case o.Result == scheduling.Done && e.Resize:
+			m.resizeVictims.Observe(float64(len(e.Plan.Victims)))
+		case o.Result == scheduling.Done:
 			m.victims.Observe(float64(len(e.Plan.Victims)))
-		case scheduling.Refused:
+		case o.Result == scheduling.Refused:
 			m.debitsRefused.Inc()
 		}
 	}

@@ -42,9 +42,11 @@ type Options struct {
 	// NodeResourcesFit in Profiles.
 	Extenders config.Extenders
 
-	Preemption     preemption.Options
-	VictimsTimeout time.Duration // after it and the grace period, a preemptor whose victims still exist is scheduled again
-	AuditInterval  time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
+	Preemption preemption.Options
+	// ResizePreemption preempts pods for in-place resizes that nodes defer.
+	ResizePreemption bool
+	VictimsTimeout   time.Duration // after it and the grace period, a preemptor whose victims still exist is scheduled again
+	AuditInterval    time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
 	// AssumedPressure is how long a node that has evicted a pod is assumed to be under that pressure; 0: not at all.
 	AssumedPressure time.Duration
 
@@ -127,6 +129,7 @@ func (o *Options) profilesOrDefault() []framework.Config {
 func (o *Options) newMachine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
 	cfg.VictimsTimeout, cfg.AuditInterval, cfg.AssumedPressureDuration = o.VictimsTimeout, o.AuditInterval, o.AssumedPressure
+	cfg.ResizePreemption = o.ResizePreemption
 	for i := range o.Extenders { // worst case: all filters and then all prioritize calls in sequence
 		cfg.ExtenderTimeout += 2 * o.Extenders[i].Timeout
 	}

@@ -28,6 +28,7 @@ type machineOptions struct {
 	ScoreCacheMemory                  int
 	Extenders                         config.Extenders
 	Preemption                        preemption.Options
+	ResizePreemption                  bool
 	VictimsTimeout                    time.Duration
 	AuditInterval                     time.Duration
 	AssumedPressure                   time.Duration
@@ -37,7 +38,7 @@ type machineOptions struct {
 func (o *Options) machineOptions() machineOptions {
 	out := machineOptions{Profiles: o.Profiles, InitialBackoff: o.InitialBackoff, MaxBackoff: o.MaxBackoff,
 		PodMaxInUnschedulablePodsDuration: o.PodMaxInUnschedulablePodsDuration, Seed: o.Seed, ScoreCacheMemory: o.ScoreCacheMemory,
-		Preemption: o.Preemption, VictimsTimeout: o.VictimsTimeout, AuditInterval: o.AuditInterval, AssumedPressure: o.AssumedPressure}
+		Preemption: o.Preemption, ResizePreemption: o.ResizePreemption, VictimsTimeout: o.VictimsTimeout, AuditInterval: o.AuditInterval, AssumedPressure: o.AssumedPressure}
 	for _, e := range o.Extenders {
 		e.URL, e.TLS = "", schedulerv1.ExtenderTLSConfig{}
 		out.Extenders = append(out.Extenders, e)
@@ -56,7 +57,7 @@ func NewRecordedMachine(options json.RawMessage) (*scheduling.Machine, error) {
 	}
 	o := Options{Profiles: m.Profiles, InitialBackoff: m.InitialBackoff, MaxBackoff: m.MaxBackoff,
 		PodMaxInUnschedulablePodsDuration: m.PodMaxInUnschedulablePodsDuration, Seed: m.Seed, ScoreCacheMemory: m.ScoreCacheMemory, Extenders: m.Extenders,
-		Preemption: m.Preemption, VictimsTimeout: m.VictimsTimeout, AuditInterval: m.AuditInterval, AssumedPressure: m.AssumedPressure}
+		Preemption: m.Preemption, ResizePreemption: m.ResizePreemption, VictimsTimeout: m.VictimsTimeout, AuditInterval: m.AuditInterval, AssumedPressure: m.AssumedPressure}
 	return o.newMachine()
 }
 

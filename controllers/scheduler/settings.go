@@ -17,6 +17,7 @@ func FromSettings(s settings.Settings) Options {
 	p := s.Berth.Scheduler.Preemption
 	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
+	o.ResizePreemption = s.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
 	o.AuditInterval = time.Duration(s.Berth.Scheduler.AuditEverySeconds) * time.Second
 	o.AssumedPressure = time.Duration(s.Berth.Scheduler.AssumedPressureSeconds) * time.Second
 	k := s.Scheduler

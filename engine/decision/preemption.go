@@ -42,11 +42,13 @@ const (
 	PreemptionNoCandidates                                // no node where preemption makes the pod schedulable
 	PreemptionNominated                                   // Node and Victims are set
 	PreemptionFailed                                      // Error is set
+	PreemptionNotNeeded                                   // for a deferred resize that fits its node, which has not admitted it yet
+	PreemptionDisabled                                    // the node disables preemption for resizes
 )
 
 // String returns a short name of the outcome.
 func (o PreemptionOutcome) String() string {
-	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[o]
+	return [...]string{"not tried", "never", "waits", "none", "nominated", "error", "fits", "disabled"}[o]
 }
 
 // Debit is the disruptions of one budget that the victims of one decision consume.

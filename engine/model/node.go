@@ -12,9 +12,12 @@ type Node struct {
 	Capacity        Resources
 	Images          []Image
 	Features        []string // sorted
-	Ready           bool
-	Pressures       [NumPressures]PressureCondition
-	ResourceVersion string
+	// NoResizePreemption is set if no pod may be preempted for the resize of a pod on the node
+	// (spec.podPreemptionPolicy.disableResizePreemption).
+	NoResizePreemption bool
+	Ready              bool
+	Pressures          [NumPressures]PressureCondition
+	ResourceVersion    string
 }
 
 // Image is an image present on a node.

@@ -36,6 +36,8 @@ type Pod struct {
 	Mirror bool
 	// HasEmptyDir is set if the pod has an emptyDir volume, whose data is deleted with the pod.
 	HasEmptyDir bool
+	// DeferredResize is set while the node defers an in-place resize of the pod because it lacks capacity.
+	DeferredResize *DeferredResize
 
 	ResourceVersion string
 }
@@ -66,6 +68,13 @@ func (p *Pod) WithoutNomination() *Pod {
 	copied := *p
 	copied.NominatedNodeName = ""
 	return &copied
+}
+
+// DeferredResize is a resize that a node has deferred. Spec.Requests include the desired requests.
+type DeferredResize struct {
+	// Current are the requests that the node counts until it admits the resize: the largest of allocated
+	// and actual.
+	Current Resources
 }
 
 // Phase is a pod's phase.

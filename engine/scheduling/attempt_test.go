@@ -59,6 +59,12 @@ func (s *machineTest) step(want string, events ...Event) {
 			got = append(got, "clear:"+e.Pod.Name)
 		case BindVolumes:
 			got = append(got, "volumes:"+e.Pod.Name+":"+e.Node)
+		case ReportDeferredResize:
+			outcome := e.Summary.Outcome.String()
+			if p := e.Summary.Preemption; p != nil {
+				outcome = p.Outcome.String()
+			}
+			got = append(got, "resize:"+e.Pod.Name+":"+outcome)
 		case ReportGated:
 			got = append(got, "gated:"+e.Pod.Name+":"+e.Verdict.Plugin.String())
 		}

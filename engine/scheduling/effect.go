@@ -9,8 +9,8 @@ import (
 )
 
 // Effect is a request to the caller: Bind, ReportUnschedulable, ReportGated, RefreshPod, Preempt,
-// ClearNomination, BindVolumes, CallExtenders, CallPreemptionExtenders, MissedWakeup or
-// ReportBound.
+// ClearNomination, BindVolumes, CallExtenders, CallPreemptionExtenders, MissedWakeup, ReportBound or
+// ReportDeferredResize.
 type Effect interface{ EffectID() uint64 }
 
 // Bind binds a pod to a node.
@@ -55,6 +55,15 @@ type Preempt struct {
 	Plan   *decision.Preemption
 	Choice int  // 1 for the first choice; 2 after a refusal
 	Retry  bool // an earlier Preempt may have been carried out in part
+	// Resize is set if the pod runs on Plan.Node and waits for a resize. It is not nominated.
+	Resize bool
+}
+
+// ReportDeferredResize reports why no pod is preempted for a deferred resize: an event. It has no Outcome.
+type ReportDeferredResize struct {
+	ID      uint64
+	Pod     *model.Pod
+	Summary *decision.Summary
 }
 
 // ClearNomination clears a pod's status.nominatedNodeName.
@@ -116,6 +125,9 @@ type ReportBound struct {
 	Bind
 	Duration time.Duration // since the first Bind
 }
+
+// EffectID returns the id that the Outcome carries.
+func (e ReportDeferredResize) EffectID() uint64 { return e.ID }
 
 // EffectID returns the id that the Outcome carries.
 func (e MissedWakeup) EffectID() uint64 { return e.ID }

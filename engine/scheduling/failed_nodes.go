@@ -77,13 +77,18 @@ func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec 
 
 // terminatingVictims returns the pods that terminate on the pod's nominated node because of
 // preemption.
-func (m *Machine) terminatingVictims(pod *model.Pod) (list []*model.Pod) {
-	id, ok := m.state.NodeID(pod.NominatedNodeName)
+func (m *Machine) terminatingVictims(pod *model.Pod) []*model.Pod {
+	return m.victimsOn(pod.NominatedNodeName, pod.Spec.Priority)
+}
+
+// victimsOn returns the pods below a priority that terminate on a node because of preemption.
+func (m *Machine) victimsOn(node string, priority int32) (list []*model.Pod) {
+	id, ok := m.state.NodeID(node)
 	if !ok {
 		return nil
 	}
 	for _, v := range m.state.Node(id).Pods {
-		if v.Spec.Priority < pod.Spec.Priority && displacement.Preemption.IsTerminating(v) {
+		if v.Spec.Priority < priority && displacement.Preemption.IsTerminating(v) {
 			list = append(list, v)
 		}
 	}

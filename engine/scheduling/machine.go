@@ -28,6 +28,9 @@ type Config struct {
 	// AuditInterval is how often one pod of the unschedulable pool is audited; 0: never.
 	AuditInterval time.Duration
 
+	// ResizePreemption preempts pods of lower priority for in-place resizes that nodes defer.
+	ResizePreemption bool
+
 	// AssumedPressureDuration is how long a node that evicted a pod is assumed to be under that
 	// pressure, unless it reports its condition; 0: never.
 	AssumedPressureDuration time.Duration
@@ -64,6 +67,10 @@ type Machine struct {
 	markedVictims       map[string]markedVictim // by uid
 	failedNodes         map[string]*failedNodes // by the preemptor's uid
 
+	resizes       map[string]*resize   // deferred resizes by the pod's uid
+	resizesByNode map[string][]*resize // the same, by the name of the node
+	dueResizes    []*resize            // those to evaluate
+
 	reports         map[string]*report // the last report about each pod, by uid, until it is written
 	reportsByEffect map[uint64]*report // by the id of the effect
 	reportRetries   []*report          // by time
@@ -82,6 +89,7 @@ func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]profiles.Placer{}, profiles: map[string]*profiles.Profile{},
 		attemptsByEffect: map[uint64]*attempt{}, attempts: map[string]*attempt{},
 		nominations: map[string]*nomination{}, nominationsByEffect: map[uint64]*nomination{}, markedVictims: map[string]markedVictim{}, failedNodes: map[string]*failedNodes{},
+		resizes: map[string]*resize{}, resizesByNode: map[string][]*resize{},
 		reports: map[string]*report{}, reportsByEffect: map[uint64]*report{}, summary: newSummary()}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.NewPlacer(m.state), &p
@@ -108,7 +116,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	m.resendReports(now)
 	m.audit(now)
 	for range limit {
-		if !m.scheduleOne(now) {
+		if !m.preemptForResize(now) && !m.scheduleOne(now) {
 			break
 		}
 		m.releaseReservations(now)
@@ -118,6 +126,9 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 
 // nextWake returns when to call Step again at the latest; zero if only an event can cause work.
 func (m *Machine) nextWake(now time.Time) time.Time {
+	if len(m.dueResizes) > 0 {
+		return now
+	}
 	wake := order.Earliest(m.queue.NextWakeup(now), m.nextAudit)
 	if deadline, ok := m.deadlines.first(); ok {
 		wake = order.Earliest(wake, deadline)

@@ -14,6 +14,7 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	n = m.withAssumedPressure(now, n)
 	id, ok := m.state.NodeID(n.Name)
 	if !ok {
+		m.evaluateResizes(n.Name)
 		m.state.UpsertNode(n)
 		m.notifyChange(now, delta(decision.NodeAdded, nil, n))
 		id, _ = m.state.NodeID(n.Name)
@@ -22,6 +23,9 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	}
 	old := m.state.Node(id).Model
 	m.state.UpsertNode(n)
+	if old.NoResizePreemption != n.NoResizePreemption || old.AllocatablePods != n.AllocatablePods || anyGreater(&old.Allocatable, &n.Allocatable) || anyGreater(&n.Allocatable, &old.Allocatable) {
+		m.evaluateResizes(n.Name)
+	}
 	m.notifyChange(now, delta(nodeChange(old, n), old, n))
 	if invalidatesNominations(old, n) {
 		m.eachNominated(id, func(p *model.Pod) { m.queue.Update(now, queuePod(p), true) })
@@ -38,6 +42,7 @@ func (m *Machine) removeNode(now time.Time, name string) {
 	old := m.state.Node(id).Model
 	pods := slices.Clone(m.state.Node(id).Pods)
 	m.state.RemoveNode(name)
+	m.evaluateResizes(name)
 	m.notifyChange(now, delta(decision.NodeRemoved, old, nil))
 	for _, p := range pods {
 		m.notifyFreed(now, p)

@@ -35,13 +35,18 @@ func (m *Machine) endNomination(now time.Time, uid string) {
 	m.dropNomination(now, uid)
 }
 
-// dropNomination drops a pod's nomination. The victims of a Preempt in flight stay marked.
+// dropNomination drops a pod's nomination.
 func (m *Machine) dropNomination(now time.Time, uid string) {
 	n, ok := m.nominations[uid]
 	if !ok {
 		return
 	}
 	delete(m.nominations, uid)
+	m.abandon(now, n)
+}
+
+// abandon ends a nomination. The victims of a Preempt in flight stay marked.
+func (m *Machine) abandon(now time.Time, n *nomination) {
 	if n.effectID != 0 {
 		n.abandoned = true
 		return

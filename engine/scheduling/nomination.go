@@ -23,9 +23,10 @@ type nomination struct {
 	choice         int                  // number of the choice, from 1
 	victimsSince   time.Time            // start of the victims' timeout
 	deadline       time.Time
-	unconfirmed    bool // the effect has no outcome and may have been carried out
-	retryRequested bool // the pod left the queue while the effect was in flight
-	abandoned      bool // the pod no longer needs the nomination; only its victims are tracked
+	unconfirmed    bool    // the effect has no outcome and may have been carried out
+	retryRequested bool    // the pod left the queue while the effect was in flight
+	abandoned      bool    // the pod no longer needs the nomination; only its victims are tracked
+	resize         *resize // the resize that the victims make room for; nil for the nomination of a pending pod
 }
 
 func (n *nomination) due() time.Time { return n.deadline }
@@ -48,7 +49,7 @@ func (m *Machine) sendNomination(now time.Time, n *nomination) {
 		if n.plan == nil {
 			return ClearNomination{ID: id, Pod: n.effectPod}
 		}
-		return Preempt{ID: id, Pod: n.effectPod, Plan: n.plan, Choice: n.choice, Retry: n.unconfirmed}
+		return Preempt{ID: id, Pod: n.effectPod, Plan: n.plan, Choice: n.choice, Retry: n.unconfirmed, Resize: n.resize != nil}
 	})
 	m.nominationsByEffect[n.effectID] = n
 	m.setPhase(n, effectInFlight, now.Add(m.cfg.BindTimeout))
@@ -70,6 +71,8 @@ func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcom
 		if o.Result != Done {
 			m.unmarkVictims(now, n)
 		}
+	case n.resize != nil:
+		m.handleResizeOutcome(now, n, o)
 	case o.Result == Unknown:
 		n.unconfirmed = true
 		m.setPhase(n, effectUnanswered, now.Add(m.cfg.RetryInterval))
@@ -133,6 +136,8 @@ func (m *Machine) handleNominationTimeout(now time.Time, n *nomination) {
 	switch {
 	case n.effectID != 0:
 		m.handleNominationOutcome(now, n, Outcome{Result: Unknown})
+	case n.resize != nil:
+		m.handleResizeTimeout(now, n)
 	case m.attempts[n.uid] != nil: // extenders are being called
 		m.setPhase(n, n.phase, now.Add(m.cfg.RetryInterval))
 	case n.phase == replanning:

@@ -30,6 +30,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.endNomination(now, p.UID)
 		m.notifyChange(now, delta(podChange(old, p), old, p))
 		m.notifyVolumesFreed(now, hadVolumes)
+		m.observeResize(now, old, p)
 		if occupiesNode(old) && p.Finished() {
 			m.handlePodRemoved(now, old)
 		}
@@ -116,6 +117,7 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	if occupiesNode(old) || old.NominatedNodeName != "" {
 		m.notifyFreed(now, old)
 	}
+	m.observeResize(now, old, nil)
 	m.handlePodRemoved(now, old)
 }
 

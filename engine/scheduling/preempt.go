@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
@@ -78,17 +79,29 @@ func (m *Machine) unfinishedPreemption(pod *model.Pod) *decision.Preemption {
 	if !ok || pod.Spec.NeverPreempts || m.nominations[pod.UID] != nil {
 		return nil
 	}
-	p := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: pod.NominatedNodeName, Candidates: 1, Nodes: m.state.NumNodes()}
-	for _, v := range m.state.Node(id).Pods {
-		if v.Spec.Priority < pod.Spec.Priority && v.DisruptionReason == displacement.Preemption.Reason() && !v.Deleting {
-			p.Victims = append(p.Victims, v)
-		}
-	}
-	if len(p.Victims) == 0 {
+	victims := m.markedOn(id, pod.Spec.Priority)
+	if len(victims) == 0 {
 		return nil
 	}
+	return m.completePreemption(pod, pod.NominatedNodeName, victims)
+}
+
+// markedOn returns the pods below a priority that have the condition DisruptionTarget of preemption but are
+// not deleted.
+func (m *Machine) markedOn(id cluster.NodeID, priority int32) (victims []*model.Pod) {
+	for _, v := range m.state.Node(id).Pods {
+		if v.Spec.Priority < priority && v.DisruptionReason == displacement.Preemption.Reason() && !v.Deleting {
+			victims = append(victims, v)
+		}
+	}
+	return victims
+}
+
+// completePreemption returns the preemption of victims that another process has selected.
+func (m *Machine) completePreemption(pod *model.Pod, node string, victims []*model.Pod) *decision.Preemption {
+	p := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: node, Victims: victims, Candidates: 1, Nodes: m.state.NumNodes()}
 	if b, ok := m.placers[pod.Spec.SchedulerName].(debiter); ok {
-		p.Debits = b.Debits(p.Victims)
+		p.Debits = b.Debits(victims)
 	}
 	return p
 }

@@ -39,6 +39,8 @@ type Scheduler struct {
 
 	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition contradicts it; 0: place pods until the taint is set, as kube-scheduler does."`
 
+	InPlacePodVerticalScalingSchedulerPreemption bool `json:"inPlacePodVerticalScalingSchedulerPreemption" doc:"Whether pods of lower priority are preempted for an in-place resize that a node defers, as with kube-scheduler's alpha gate of this name."`
+
 	Preemption Preemption `json:"preemption" doc:"Preemption."`
 }
 

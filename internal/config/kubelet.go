@@ -58,6 +58,8 @@ type Kubelet struct {
 	ResolvConf           string
 	AllowedUnsafeSysctls []string
 	SeccompDefault       bool
+	// UserNamespaceIDs is the number of user IDs of a pod with its own user namespace.
+	UserNamespaceIDs uint32
 
 	SerializeImagePulls   bool
 	MaxParallelImagePulls int32         // 0: no limit
@@ -141,7 +143,7 @@ var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedU
 	"kubeReservedCgroup", "localStorageCapacityIsolation", "maxParallelImagePulls", "maxPods", "mergeDefaultEvictionSettings",
 	"nodeLeaseDurationSeconds", "nodeStatusMaxImages", "nodeStatusReportFrequency", "podPidsLimit", "podsPerCore", "port", "registerNode",
 	"registerWithTaints", "resolvConf", "seccompDefault", "serializeImagePulls", "shutdownGracePeriod", "shutdownGracePeriodByPodPriority",
-	"shutdownGracePeriodCriticalPods", "staticPodPath", "systemReserved", "systemReservedCgroup"}
+	"shutdownGracePeriodCriticalPods", "staticPodPath", "systemReserved", "systemReservedCgroup", "userNamespaces"}
 
 // HasKubeletEffect reports whether a field of a KubeletConfiguration has an effect.
 func HasKubeletEffect(field string) bool { return slices.Contains(supportedKubeletFields, field) }

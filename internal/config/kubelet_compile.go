@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -50,10 +51,27 @@ func compileKubelet(d *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 		k.MaxRestartDelay = period.Duration
 	}
 	d.compileLogs(&k, c.ContainerLogMaxSize)
+	d.compileUserNamespaces(&k, c.UserNamespaces)
 	d.compileShutdown(&k, c)
 	d.compileEviction(&k, c)
 	d.validateKubelet(&k, c)
 	return k
+}
+
+// userNamespaceUnit is the default number of user IDs of a pod; other numbers are its multiples.
+const userNamespaceUnit = 65536
+
+func (d *diagnostics) compileUserNamespaces(k *Kubelet, c *kubeletv1beta1.UserNamespaces) {
+	k.UserNamespaceIDs = userNamespaceUnit
+	if c == nil || c.IDsPerPod == nil {
+		return
+	}
+	n := *c.IDsPerPod
+	if n < userNamespaceUnit || n%userNamespaceUnit != 0 || n > math.MaxUint32 {
+		d.errorf("userNamespaces.idsPerPod: %d: must be a positive multiple of %d below 2^32", n, userNamespaceUnit)
+		return
+	}
+	k.UserNamespaceIDs = uint32(n)
 }
 
 // defaultClusterDomain is the cluster domain that kubeadm and other installers configure.

@@ -30,7 +30,7 @@ func TestDefaultKubelet(t *testing.T) {
 	if got := signals(k); !slices.Equal(got, want) {
 		t.Errorf("got thresholds for %v, want %v", got, want)
 	}
-	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls || k.ClusterDomain != "cluster.local" {
+	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls || k.ClusterDomain != "cluster.local" || k.UserNamespaceIDs != 65536 {
 		t.Errorf("got defaults %+v, want those of the kubelet", k)
 	}
 	if k.Warnings != nil {
@@ -70,12 +70,13 @@ authentication: {anonymous: {enabled: false}}
 logging: {verbosity: 3, flushFrequency: 5s}
 memorySwap: {swapBehavior: NoSwap}
 lowDiskSpaceThresholdMB: 512
+userNamespaces: {idsPerPod: 131072}
 `)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if k.KubeReserved.Memory().String() != "1Gi" || k.PodPidsLimit != 4096 || k.RegisterWithTaints[0].Key != "a" || k.Logs.MaxSize != 5<<20 ||
-		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute || *k.LowDiskSpaceThresholdMB != 512 || k.OutOfDiskTransition != 5*time.Minute {
+		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute || *k.LowDiskSpaceThresholdMB != 512 || k.OutOfDiskTransition != 5*time.Minute || k.UserNamespaceIDs != 131072 {
 		t.Errorf("got %+v, want the fields of the file", k)
 	}
 	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}

@@ -49,6 +49,7 @@ func (conv *Converter) Pod(pod *corev1.Pod) *model.Pod {
 		Phase:             phase(pod.Status.Phase),
 		Owner:             controllerOf(pod.OwnerReferences),
 		Evicted:           nodeEviction(pod),
+		DeferredResize:    deferredResize(pod),
 		ResourceVersion:   pod.ResourceVersion,
 	}
 	if pod.Status.StartTime != nil {

@@ -19,6 +19,7 @@ func (conv *Converter) Node(n *corev1.Node) *model.Node {
 		Features:        slices.Clone(n.Status.DeclaredFeatures),
 		ResourceVersion: n.ResourceVersion,
 	}
+	out.NoResizePreemption = n.Spec.PodPreemptionPolicy != nil && len(n.Spec.PodPreemptionPolicy.DisableResizePreemption) > 0
 	pods := n.Status.Allocatable[corev1.ResourcePods]
 	out.AllocatablePods = pods.Value()
 	slices.Sort(out.Features)

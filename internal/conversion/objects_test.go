@@ -35,6 +35,8 @@ func TestNode(t *testing.T) {
 				{Name: "example.com/gpu", Amount: 2}, {Name: "hugepages-2Mi", Amount: 4 << 20}}},
 			Images: []model.Image{{Names: []string{"a:1"}, Size: 5}}, Features: []string{"X", "Y"},
 		})
+	checkConversion(t, New().Node, `{"spec":{"podPreemptionPolicy":{"disableResizePreemption":["autoscaler"]}}}`, model.Node{NoResizePreemption: true})
+	checkConversion(t, New().Node, `{"spec":{"podPreemptionPolicy":{"disableResizePreemption":[]}}}`, model.Node{})
 }
 
 func TestPodState(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/engine/model"
 )
 
 // effectivePod returns a pod whose requests are what scheduling counts while a resize is in progress. For each
@@ -15,7 +17,20 @@ func effectivePod(pod *corev1.Pod) *corev1.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
 	}
-	infeasible := helper.IsPodResizeInfeasible(pod)
+	return largestRequests(pod, helper.IsPodResizeInfeasible(pod))
+}
+
+// deferredResize returns the resize that the node of a pod has deferred, or nil.
+func deferredResize(pod *corev1.Pod) *model.DeferredResize {
+	if pod.Spec.NodeName == "" || !helper.IsPodResizeDeferred(pod) {
+		return nil
+	}
+	return &model.DeferredResize{Current: convertResources(helper.PodRequests(largestRequests(pod, true), helper.PodResourcesOptions{}))}
+}
+
+// largestRequests returns a pod whose requests are the largest of allocated, actual and, unless the resize is
+// infeasible, desired.
+func largestRequests(pod *corev1.Pod, infeasible bool) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 	resizable := func(*corev1.Container) bool { return true }
 	out.Spec.Containers = effectiveContainers(pod, pod.Spec.Containers, resizable, infeasible)

@@ -40,6 +40,35 @@ func TestResizeUsesMaxResources(t *testing.T) {
 	}
 }
 
+// TestDeferredResize checks that only a bound pod whose node deferred its resize has one, with the requests that it
+// holds without the resize.
+func TestDeferredResize(t *testing.T) {
+	const (
+		spec   = `"containers":[{"name":"c","resources":{"requests":{"cpu":"4"}}}]`
+		status = `"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"1"},"resources":{"requests":{"cpu":"2"}}}],"conditions":[{"type":"PodResizePending","status":"True","reason":"`
+	)
+	for name, tt := range map[string]struct {
+		spec, reason string
+		current      int64 // 0: no resize
+	}{
+		"deferred":           {`"nodeName":"n",` + spec, "Deferred", 2000},
+		"infeasible":         {`"nodeName":"n",` + spec, "Infeasible", 0},
+		"pod without a node": {spec, "Deferred", 0},
+	} {
+		p := New().Pod(pod(t, `{"spec":{`+tt.spec+`},"status":{`+status+tt.reason+`"}]}}`))
+		current := int64(0)
+		if p.DeferredResize != nil {
+			current = p.DeferredResize.Current.MilliCPU
+		}
+		if current != tt.current {
+			t.Errorf("%s: got %dm cpu without the resize, want %dm", name, current, tt.current)
+		}
+		if tt.current > 0 && p.Spec.Requests.MilliCPU != 4000 {
+			t.Errorf("%s: got %dm cpu, want the desired 4000m", name, p.Spec.Requests.MilliCPU)
+		}
+	}
+}
+
 func TestResourceClaims(t *testing.T) {
 	const spec = `{"spec":{"resourceClaims":[{"name":"a","resourceClaimTemplateName":"t"}]},"status":{`
 	for status, want := range map[string]string{

@@ -58,14 +58,14 @@ func CheckCRI(requested, endpoint string) error {
 	if status.Code(err) == codes.Unimplemented {
 		return fmt.Errorf("the runtime at %s does not serve CRI v1 (for Docker's containerd, empty disabled_plugins in /etc/containerd/config.toml)", endpoint)
 	}
-	var s *criapi.RuntimeStatus
+	var s *criapi.StatusResponse
 	if err == nil {
 		s, err = c.Status(ctx)
 	}
 	if err != nil {
 		return transientError{fmt.Errorf("the container runtime at %s does not respond: %s", endpoint, status.Convert(err).Message())}
 	}
-	if err := nodeagent.RuntimeNotReady(s); err != nil {
+	if err := nodeagent.RuntimeNotReady(s.GetStatus()); err != nil {
 		return transientError{fmt.Errorf("%s: %w", endpoint, err)}
 	}
 	return nil

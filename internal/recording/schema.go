@@ -24,6 +24,7 @@ var effectTypes = []reflect.Type{
 	reflect.TypeFor[scheduling.Bind](), reflect.TypeFor[scheduling.ReportUnschedulable](), reflect.TypeFor[scheduling.ReportGated](), reflect.TypeFor[scheduling.RefreshPod](),
 	reflect.TypeFor[scheduling.Preempt](), reflect.TypeFor[scheduling.ClearNomination](), reflect.TypeFor[scheduling.BindVolumes](), reflect.TypeFor[scheduling.CallExtenders](),
 	reflect.TypeFor[scheduling.CallPreemptionExtenders](), reflect.TypeFor[scheduling.MissedWakeup](), reflect.TypeFor[scheduling.ReportBound](),
+	reflect.TypeFor[scheduling.ReportDeferredResize](),
 }
 
 var (

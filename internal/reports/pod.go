@@ -35,6 +35,7 @@ func ExplainPod(settings settings.Settings, objects []runtime.Object, name strin
 	p := settings.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
+	explanation.ResizePreemption = settings.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
 	explanation.Decisions, explanation.Problems = decisions, podProblems(FindPod(objects, pods[i].Namespace, pods[i].Name))
 	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
 	return explanation, nil

@@ -67,6 +67,7 @@ func ExplainRecordedPod(settings settings.Settings, journalDir, namespace, name 
 		return nil, err
 	}
 	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}, pods[i])
+	explanation.ResizePreemption = settings.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
 	explanation.Decisions, explanation.Extenders = decisions, settings.Scheduler.Extenders.AnyInterested(pods[i])
 	return explanation, nil
 }

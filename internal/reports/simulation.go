@@ -35,6 +35,7 @@ func SimulatorOptions(settings settings.Settings, seed *uint64) (cluster.Options
 	q := &o.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration
 	o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration = c.VictimsTimeout, c.AuditInterval, c.AssumedPressure
+	o.Machine.ResizePreemption = c.ResizePreemption
 	o.Lag, o.Latency = DefaultLag, DefaultLatency
 	o.Profiles = nil
 	for _, p := range c.Profiles {

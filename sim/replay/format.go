@@ -84,6 +84,8 @@ func encodeEffect(e scheduling.Effect) ([]byte, error) {
 		out.Attempt, out.Retry, out.Text = e.Attempt, e.Retry, explain.Message(e.Summary)
 	case scheduling.ReportGated:
 		out.Text = explain.GatedMessage(e.Verdict)
+	case scheduling.ReportDeferredResize:
+		out.Text = explain.Message(e.Summary)
 	case scheduling.Preempt:
 		out.Node, out.Choice, out.Retry = e.Plan.Node, e.Choice, e.Retry
 		out.setPreemption(e.Plan)

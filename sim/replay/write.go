@@ -160,6 +160,9 @@ func fingerprint(o *cluster.Options) string {
 	q := o.Machine.Queue
 	fmt.Fprintln(h, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration,
 		o.Machine.BindTimeout, o.Machine.ConfirmTimeout, o.Machine.RetryInterval, o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration)
+	if o.Machine.ResizePreemption {
+		fmt.Fprintln(h, "resize preemption")
+	}
 	for _, p := range o.Profiles {
 		data, err := json.Marshal(p.Config())
 		fmt.Fprintln(h, string(data), err)

@@ -25,6 +25,8 @@ func PodOf(e scheduling.Effect) *model.Pod {
 		return e.Pod
 	case scheduling.ReportBound:
 		return e.Pod
+	case scheduling.ReportDeferredResize:
+		return e.Pod
 	}
 	return &model.Pod{}
 }
@@ -48,6 +50,8 @@ func RequestKind(e scheduling.Effect) string {
 		return sim.RequestBindVolumes
 	case scheduling.ReportBound:
 		return "bound"
+	case scheduling.ReportDeferredResize:
+		return "deferredresize"
 	}
 	return "unknown"
 }

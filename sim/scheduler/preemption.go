@@ -1,11 +1,13 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	helper "k8s.io/component-helpers/resource"
 
 	"github.com/berthproject/berth/engine/decision"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
@@ -17,10 +19,14 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// preemptWrites returns the writes of a preemption: nomination, one debit per budget, then
+// preemptWrites returns the writes of a preemption: nomination, unless it is for a resize, one debit per budget, then
 // condition, event and deletion of each victim. All are idempotent.
 func preemptWrites(e scheduling.Preempt) []write {
-	writes := []write{writeStep(func(r *request) error { return r.nominate(e.Plan.Node) })}
+	begin := func(r *request) error { return r.nominate(e.Plan.Node) }
+	if e.Resize {
+		begin = (*request).requireDeferredResize
+	}
+	writes := []write{writeStep(begin)}
 	for i := range e.Plan.Debits {
 		writes = append(writes, func(r *request) bool {
 			err := r.debit(&e.Plan.Debits[i], e.Plan.Victims, enginedisplacement.Preemption.Policy().Overrules(e.Choice))
@@ -42,6 +48,15 @@ func preemptWrites(e scheduling.Preempt) []write {
 		writes = append(writes, writeStep(func(r *request) error { return r.deleteVictim(e, v) }))
 	}
 	return writes
+}
+
+// requireDeferredResize returns an error if the resize was withdrawn or admitted meanwhile.
+func (r *request) requireDeferredResize() error {
+	p := r.s.w.API().Pod(r.pod.Key())
+	if p == nil || string(p.UID) != r.pod.UID || !helper.IsPodResizeDeferred(p) {
+		return apierrors.NewConflict(corev1.Resource("pods"), r.pod.Name, errors.New("the resize is no longer deferred"))
+	}
+	return nil
 }
 
 // nominate sets the nominated node; "" clears it.

@@ -12,6 +12,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/informer"
@@ -40,8 +41,12 @@ type write func(r *request) bool
 
 // Send executes an effect as if the machine had returned it.
 func (s *Scheduler) Send(e scheduling.Effect) {
-	if _, ok := e.(scheduling.ReportBound); ok {
+	switch e := e.(type) {
+	case scheduling.ReportBound:
 		return // informational only
+	case scheduling.ReportDeferredResize:
+		s.w.Log("scheduler", "deferredresize", e.Pod.Key(), "no pod is preempted for the resize of "+e.Pod.Key()+": "+explain.Message(e.Summary))
+		return
 	}
 	kind, pod := RequestKind(e), PodOf(e)
 	fault, _ := s.w.Faults().OfRequest(kind, pod.Key())

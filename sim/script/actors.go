@@ -215,7 +215,7 @@ func readUntil(p *parser, w *tokens) (err error) {
 }
 
 func readOption(p *parser, w *tokens) error {
-	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "settled", "rest", "exact"}, pressureOptions...)...)
+	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "resizepreemption", "forbid", "startupgrace=", "endpoints", "settled", "rest", "exact"}, pressureOptions...)...)
 	if err != nil {
 		return err
 	}
@@ -245,6 +245,7 @@ func readOption(p *parser, w *tokens) error {
 		q.MaxUnschedulableDuration = o.duration("leftover", q.MaxUnschedulableDuration)
 		q.InitialBackoff, q.MaxBackoff = o.duration("backoff", q.InitialBackoff), o.duration("maxbackoff", q.MaxBackoff)
 		s.Machine.VictimsTimeout = o.duration("victims", s.Machine.VictimsTimeout)
+		s.Machine.ResizePreemption = s.Machine.ResizePreemption || o.has("resizepreemption")
 		if o.has("nopressure") {
 			s.Machine.AssumedPressureDuration = 0
 		}

@@ -62,7 +62,7 @@ func init() {
 		"fault":         {"fault refuse|conflict|requestlost|responselost|delayed|unanswered|partial REQUEST|any [pod=NAME] [times=1] [after=N]", readFault},
 		"clear":         {"clear (ends all faults)", readClear},
 		"move":          {"move POD NODE (not possible in an API server; makes an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [settled] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [resizepreemption] [forbid] [startupgrace=1m] [endpoints] [settled] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}

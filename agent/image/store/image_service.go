@@ -14,11 +14,10 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ImageService adapts a Store to the image calls of runtime.Service, with the gRPC codes of
-// CRI.
+// ImageService adapts a Store to CRI's image calls, with their gRPC codes.
 type ImageService struct{ Store *Store }
 
-// PullImage implements runtime.Images.
+// PullImage pulls an image and returns its ID.
 func (i ImageService) PullImage(ctx context.Context, image *cri.ImageSpec, auth *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
 	var a *Auth
 	if auth != nil {
@@ -37,7 +36,7 @@ func (i ImageService) PullImage(ctx context.Context, image *cri.ImageSpec, auth 
 	return "", status.Error(codes.Unknown, err.Error())
 }
 
-// ImageStatus implements runtime.Images.
+// ImageStatus returns nil if the image does not exist.
 func (i ImageService) ImageStatus(_ context.Context, image *cri.ImageSpec) (*cri.Image, error) {
 	existing, err := i.Store.Resolve(image.GetImage())
 	if errors.Is(err, ErrNotFound) {
@@ -49,7 +48,7 @@ func (i ImageService) ImageStatus(_ context.Context, image *cri.ImageSpec) (*cri
 	return toCRI(existing), nil
 }
 
-// ListImages implements runtime.Images.
+// ListImages returns all images.
 func (i ImageService) ListImages(context.Context) ([]*cri.Image, error) {
 	list, err := i.Store.List()
 	if err != nil {
@@ -62,7 +61,7 @@ func (i ImageService) ListImages(context.Context) ([]*cri.Image, error) {
 	return out, nil
 }
 
-// RemoveImage implements runtime.Images. It removes the image with all its names.
+// RemoveImage removes an image with all its names.
 func (i ImageService) RemoveImage(_ context.Context, image *cri.ImageSpec) error {
 	existing, err := i.Store.Resolve(image.GetImage())
 	if err == nil {
@@ -74,7 +73,7 @@ func (i ImageService) RemoveImage(_ context.Context, image *cri.ImageSpec) error
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// ImageFsInfo implements runtime.Images.
+// ImageFsInfo returns the directory of the store and its usage.
 func (i ImageService) ImageFsInfo(context.Context) (*cri.ImageFsInfoResponse, error) {
 	u, err := i.Store.Usage()
 	if err != nil {

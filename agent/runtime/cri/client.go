@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -33,10 +34,9 @@ const (
 
 // Client is a connection to a runtime. It reconnects when the runtime restarts.
 type Client struct {
-	conn    *grpc.ClientConn
+	conn    grpc.ClientConnInterface
 	runtime cri.RuntimeServiceClient
 	images  cri.ImageServiceClient
-	socket  string
 	closed  context.Context // ends with Close
 	close   context.CancelFunc
 
@@ -68,9 +68,15 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runtime endpoint %q: %w", endpoint, err)
 	}
-	c := &Client{conn: conn, runtime: cri.NewRuntimeServiceClient(conn), images: cri.NewImageServiceClient(conn), socket: socket}
+	return Connect(conn), nil
+}
+
+// Connect returns a client of the runtime that conn is connected to. The client closes conn if it has
+// a method Close.
+func Connect(conn grpc.ClientConnInterface) *Client {
+	c := &Client{conn: conn, runtime: cri.NewRuntimeServiceClient(conn), images: cri.NewImageServiceClient(conn)}
 	c.closed, c.close = context.WithCancel(context.Background())
-	return c, nil
+	return c
 }
 
 func socketPath(endpoint string) (string, error) {
@@ -95,13 +101,13 @@ func waitForFile(ctx context.Context, path string) error {
 	}
 }
 
-// Socket returns the path of the socket.
-func (c *Client) Socket() string { return c.socket }
-
 // Close closes the connection. Calls in progress fail.
 func (c *Client) Close() error {
 	c.close()
-	return c.conn.Close()
+	if closer, ok := c.conn.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
 }
 
 // Version returns the runtime's name and version.
@@ -111,12 +117,11 @@ func (c *Client) Version(ctx context.Context) (*cri.VersionResponse, error) {
 	})
 }
 
-// Status returns the conditions of the runtime and its network.
-func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
-	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
+// Status returns the conditions of the runtime and its network, its features and those of its handlers.
+func (c *Client) Status(ctx context.Context) (*cri.StatusResponse, error) {
+	return callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
 		return c.runtime.Status(ctx, &cri.StatusRequest{})
 	})
-	return r.GetStatus(), err
 }
 
 // callWithRetry makes a read-only call and retries while the runtime is unavailable.

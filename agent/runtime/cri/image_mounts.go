@@ -66,8 +66,8 @@ func (c *Client) MountsOfImage(ctx context.Context, owner, name, image string) (
 // ReleaseImageMounts removes the snapshots of MountsOfImage.
 func (c *Client) ReleaseImageMounts(ctx context.Context, owner string) error {
 	snapshotter, err := c.snapshotter(ctx)
-	if status.Code(err) == codes.Unimplemented {
-		return nil // no snapshots: not containerd, or the snapshotter is unknown
+	if status.Code(err) == codes.Unimplemented || err == nil && snapshotter == "" {
+		return nil // no snapshots: the snapshotter is unknown, or the runtime is not containerd
 	}
 	if err != nil {
 		return err

@@ -20,11 +20,12 @@ import (
 // Layer is an unpacked layer in containerd.
 type Layer = runtime.Layer
 
-// ImageLayers returns the unpacked layers of an image, lowest first. CRI has only the compressed
-// size. Runtimes other than containerd return Unimplemented.
+// ImageLayers returns the unpacked layers of an image, lowest first, that the size of the image does
+// not include. CRI has one size for an image. In containerd it is that of the compressed layers; other
+// runtimes report the disk usage, so that there are no layers to add.
 func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)
-	if err != nil {
+	if err != nil || snapshotter == "" {
 		return nil, err
 	}
 	diffs, err := c.diffIDs(ctx, id)
@@ -54,13 +55,28 @@ func chainID(diffs []string) string {
 	return chain
 }
 
-// WritableLayer measures the writable layer of a container or sandbox.
+// WritableLayer measures the writable layer of a container. containerd's statistics have earlier
+// measurements, and only of running containers, so it reads containerd's snapshots instead. The error is
+// Unimplemented if the runtime does not report the layer.
 func (c *Client) WritableLayer(ctx context.Context, container string) (Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)
 	if err != nil {
 		return Layer{}, err
 	}
-	return c.layerUsage(ctx, snapshotter, container)
+	if snapshotter != "" {
+		return c.layerUsage(ctx, snapshotter, container)
+	}
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ContainerStatsResponse, error) {
+		return c.runtime.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: container})
+	})
+	if err != nil {
+		return Layer{}, err
+	}
+	usage := r.GetStats().GetWritableLayer()
+	if usage == nil {
+		return Layer{}, status.Errorf(codes.Unimplemented, "the runtime does not report the writable layer of container %s", container)
+	}
+	return Layer{Key: container, Bytes: int64(usage.GetUsedBytes().GetValue()), Inodes: int64(usage.GetInodesUsed().GetValue())}, nil
 }
 
 func (c *Client) layerUsage(ctx context.Context, snapshotter, key string) (Layer, error) {
@@ -71,15 +87,11 @@ func (c *Client) layerUsage(ctx context.Context, snapshotter, key string) (Layer
 	return Layer{Key: key, Bytes: r.GetSize(), Inodes: r.GetInodes()}, err
 }
 
-// snapshotter returns the name of containerd's snapshotter. The image file system's directory
-// ends with it: io.containerd.snapshotter.v1.overlayfs.
+// snapshotter returns the name of containerd's snapshotter, or "" for other runtimes. The image file
+// system's directory ends with it: io.containerd.snapshotter.v1.overlayfs.
 func (c *Client) snapshotter(ctx context.Context) (string, error) {
-	name, err := c.runtimeName(ctx)
-	if err != nil {
+	if name, err := c.runtimeName(ctx); err != nil || name != "containerd" {
 		return "", err
-	}
-	if name != "containerd" {
-		return "", status.Errorf(codes.Unimplemented, "runtime %s does not report layer sizes", name)
 	}
 	info, err := c.ImageFsInfo(ctx)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
@@ -253,7 +252,7 @@ func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	}
 	c.mu.Unlock()
 	c.closeHandles()
-	r.publish(runtime.ContainerEvent{Container: c.record.ID})
+	r.publishExit(c.record.ID)
 }
 
 // openProcess returns a pidfd of the process that holds the sandbox's namespaces. The caller closes

@@ -1,10 +1,10 @@
-// Package embedded is a container runtime without dependencies: a runtime.Service that needs
-// nothing but this program.
+// Package embedded is a container runtime without dependencies: it needs nothing but this program.
+// Package criserver serves CRI for it, which the agent uses.
 //
-//	agent ── Runtime ──┬─ sandbox: a process of 8 KiB that holds the pod's namespaces (net, ipc, uts; pid if shared)
-//	                   └─ container: berth-shim ── berth-init ══▶ the container's program
-//	                        │  holds: log, exit status, stdin, terminal     (own pid and mount namespaces)
-//	                        └─ survives the agent; the next agent adopts it by its directory
+//	agent ── CRI ── Runtime ──┬─ sandbox: a process of 8 KiB that holds the pod's namespaces (net, ipc, uts; pid if shared)
+//	                          └─ container: berth-shim ── berth-init ══▶ the container's program
+//	                               │  holds: log, exit status, stdin, terminal     (own pid and mount namespaces)
+//	                               └─ survives the agent; the next agent adopts it by its directory
 //
 // The state of sandboxes and containers is in files below Options.Dir, so that it survives a
 // killed agent:

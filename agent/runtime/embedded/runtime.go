@@ -16,7 +16,6 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/network"
-	"github.com/berthproject/berth/agent/runtime"
 )
 
 // Name is the name of the runtime and the prefix of its container IDs, berth://.
@@ -38,12 +37,10 @@ type Runtime struct {
 	mu             sync.Mutex
 	sandboxes      map[string]*sandbox
 	containers     map[string]*container
-	subscribers    map[int]chan runtime.ContainerEvent
+	subscribers    map[int]chan string
 	lastSubscriber int // last key of subscribers
 	layers         layerSizeCache
 }
-
-var _ runtime.Service = (*Runtime)(nil)
 
 // New returns a runtime that uses o.Dir. It adopts running containers and removes incomplete objects of a
 // killed agent.
@@ -52,7 +49,7 @@ func New(_ context.Context, o Options) (*Runtime, error) {
 		return nil, err
 	}
 	r := &Runtime{ImageService: store.ImageService{Store: o.Images}, opts: o, log: o.Log,
-		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, subscribers: map[int]chan runtime.ContainerEvent{}}
+		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, subscribers: map[int]chan string{}}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -167,5 +164,5 @@ func (r *Runtime) Status(context.Context) (*cri.RuntimeStatus, error) {
 	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: cri.RuntimeReady, Status: true}, net}}, nil
 }
 
-// SandboxImage returns "": sandboxes have no image.
-func (r *Runtime) SandboxImage(context.Context) (string, error) { return "", nil }
+// PodCIDR returns the network of the pods, or "" if there is none.
+func (r *Runtime) PodCIDR() string { return r.opts.PodCIDR }

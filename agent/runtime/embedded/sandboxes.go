@@ -10,6 +10,9 @@ import (
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // defaultCgroupParent is the parent of cgroups for which the caller specifies none.
@@ -36,7 +39,11 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig,
 	r.sandboxes[id] = s
 	r.mu.Unlock()
 	if err := r.createSandbox(s); err != nil {
-		return "", errors.Join(fmt.Errorf("sandbox of pod %s/%s: %w", config.GetMetadata().GetNamespace(), config.GetMetadata().GetName(), err), r.removeSandbox(s))
+		joined := errors.Join(fmt.Errorf("sandbox of pod %s/%s: %w", config.GetMetadata().GetNamespace(), config.GetMetadata().GetName(), err), r.removeSandbox(s))
+		if errors.Is(err, network.ErrPortMapped) {
+			return "", runtime.HostPortInUse(joined)
+		}
+		return "", joined
 	}
 	return id, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/diskusage"
-	"github.com/berthproject/berth/agent/runtime"
 )
 
 // layerSizeTTL is how long a measured layer size is valid, as in containerd. A measurement reads
@@ -47,7 +46,8 @@ func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if s := r.containerStats(c); s != nil {
+		if s := r.runningStats(c); s != nil {
+			s.WritableLayer = r.layerUsage(r.writableLayerSize(c))
 			out = append(out, s)
 		}
 	}
@@ -57,8 +57,32 @@ func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 	return out, nil
 }
 
-// containerStats returns the statistics of a container, or nil if it has just exited.
-func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
+// ContainerStats returns the statistics of a container and measures its writable layer. If the
+// container is not running, there are no others.
+func (r *Runtime) ContainerStats(_ context.Context, id string) (*cri.ContainerStats, error) {
+	c := r.findContainer(id)
+	if c == nil {
+		return nil, notFound("container", id)
+	}
+	var s *cri.ContainerStats
+	if c.state() == cri.ContainerState_CONTAINER_RUNNING {
+		s = r.runningStats(c)
+	}
+	if s == nil {
+		s = &cri.ContainerStats{Attributes: c.attributes()}
+	}
+	s.WritableLayer = r.layerUsage(measureLayer(filepath.Join(c.dir, "upper")))
+	return s, nil
+}
+
+// attributes identifies a container in its statistics.
+func (c *container) attributes() *cri.ContainerAttributes {
+	config := c.record.Config
+	return &cri.ContainerAttributes{Id: c.record.ID, Metadata: config.GetMetadata(), Labels: config.GetLabels(), Annotations: config.GetAnnotations()}
+}
+
+// runningStats returns memory and CPU time of a container, or nil if it has just exited.
+func (r *Runtime) runningStats(c *container) *cri.ContainerStats {
 	g, err := r.host.Open(c.record.Group)
 	if err != nil {
 		return nil
@@ -69,9 +93,8 @@ func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
 		return nil
 	}
 	now := time.Now().UnixNano()
-	config := c.record.Config
 	s := &cri.ContainerStats{
-		Attributes: &cri.ContainerAttributes{Id: c.record.ID, Metadata: config.GetMetadata(), Labels: config.GetLabels(), Annotations: config.GetAnnotations()},
+		Attributes: c.attributes(),
 		Memory: &cri.MemoryUsage{Timestamp: now, WorkingSetBytes: uint64Value(m.WorkingSet()), UsageBytes: uint64Value(m.Usage), RssBytes: uint64Value(m.Anon),
 			PageFaults: uint64Value(m.Faults), MajorPageFaults: uint64Value(m.MajorFaults)},
 	}
@@ -81,10 +104,13 @@ func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
 	if used, err := g.CPU(); err == nil {
 		s.Cpu = &cri.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: uint64Value(used)}
 	}
-	size := r.writableLayerSize(c)
-	s.WritableLayer = &cri.FilesystemUsage{Timestamp: size.at.UnixNano(), FsId: &cri.FilesystemIdentifier{Mountpoint: r.opts.Dir},
-		UsedBytes: uint64Value(size.bytes), InodesUsed: uint64Value(size.inodes)}
 	return s
+}
+
+// layerUsage converts the size of a writable layer.
+func (r *Runtime) layerUsage(size layerSize) *cri.FilesystemUsage {
+	return &cri.FilesystemUsage{Timestamp: size.at.UnixNano(), FsId: &cri.FilesystemIdentifier{Mountpoint: r.opts.Dir},
+		UsedBytes: uint64Value(size.bytes), InodesUsed: uint64Value(size.inodes)}
 }
 
 func uint64Value(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint64(max(n, 0))} }
@@ -123,14 +149,4 @@ func (r *Runtime) dropLayerSize(id string) {
 func measureLayer(dir string) layerSize {
 	usage, _ := diskusage.Measure(dir) // unreadable files are not counted
 	return layerSize{bytes: usage.Bytes, inodes: usage.Inodes, at: time.Now()}
-}
-
-// WritableLayer measures the writable layer of a container.
-func (r *Runtime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
-	c := r.findContainer(id)
-	if c == nil {
-		return runtime.Layer{}, notFound("container", id)
-	}
-	size := measureLayer(filepath.Join(c.dir, "upper"))
-	return runtime.Layer{Key: id, Bytes: size.bytes, Inodes: size.inodes}, nil
 }

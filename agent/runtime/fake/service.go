@@ -29,6 +29,7 @@ type Service struct {
 	onExec         func(container *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error)
 	onStart        func(container *cri.ContainerStatus)
 	stats          map[string]*cri.ContainerStats // by container ID
+	handlers       []*cri.RuntimeHandler
 	closed         bool
 }
 
@@ -147,13 +148,22 @@ func (s *Service) Version(ctx context.Context) (*cri.VersionResponse, error) {
 }
 
 // Status implements runtime.Service. All conditions are true.
-func (s *Service) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
+func (s *Service) Status(ctx context.Context) (*cri.StatusResponse, error) {
 	if err := s.beginCall(ctx, "Status"); err != nil {
 		return nil, err
 	}
-	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &cri.StatusResponse{RuntimeHandlers: s.handlers, Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{
 		{Type: cri.RuntimeReady, Status: true}, {Type: cri.NetworkReady, Status: true},
-	}}, nil
+	}}}, nil
+}
+
+// SetHandlers sets the handlers that Status reports. There are none at first, as in old runtimes.
+func (s *Service) SetHandlers(handlers ...*cri.RuntimeHandler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers = handlers
 }
 
 // Events implements runtime.Service.

@@ -26,6 +26,11 @@ func (p *placer) Preempt(pod *model.Pod, summary *decision.Summary) *decision.Pr
 	return p.planner.Plan(pod, summary)
 }
 
+// PlanResize evaluates preemption for a pod with a deferred resize.
+func (p *placer) PlanResize(pod *model.Pod, awaitVictims bool) *decision.Summary {
+	return preemption.EvaluateResize(p.state, p.profile, p.options.Preemption, pod, awaitVictims)
+}
+
 // Debits returns the budget debits of victims that another process selected.
 func (p *placer) Debits(victims []*model.Pod) []decision.Debit {
 	return preemption.Debits(p.state, p.options.Preemption, victims)

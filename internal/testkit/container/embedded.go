@@ -15,14 +15,17 @@ import (
 
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Embedded is an embedded runtime for one test.
+// Embedded is an embedded runtime for one test. Harness.Service is connected to its CRI server.
 type Embedded struct {
 	*Harness
 	Runtime *embedded.Runtime
 	Options embedded.Options
+	// disconnect ends the CRI server.
+	disconnect func()
 }
 
 // StartEmbedded starts an embedded runtime. It is removed with its pods and r.Cgroup when
@@ -65,16 +68,25 @@ func (r *Embedded) open(t testing.TB) {
 	if r.Runtime, err = embedded.New(context.Background(), r.Options); err != nil {
 		t.Fatal(err)
 	}
-	r.Service = r.Runtime
+	r.Service, r.disconnect = criserver.Connect(r.Runtime)
 }
 
 // Restart drops the runtime as if its process had ended, and starts another one.
 func (r *Embedded) Restart(t testing.TB) {
 	t.Helper()
-	if err := r.Runtime.Close(); err != nil {
+	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.open(t)
+}
+
+// Close ends the connection and the runtime. Containers keep running.
+func (r *Embedded) Close() error {
+	if r.disconnect != nil {
+		r.disconnect()
+		r.disconnect = nil
+	}
+	return r.Runtime.Close()
 }
 
 func (r *Embedded) loadImage(ctx context.Context, reference string, image v1.Image) error {
@@ -103,6 +115,9 @@ func (r *Embedded) remove(t testing.TB) {
 	defer cancel()
 	var err error
 	if r.Runtime != nil {
+		if r.disconnect != nil {
+			r.disconnect()
+		}
 		err = r.Runtime.Destroy(ctx)
 	} else {
 		err = embedded.Cleanup(ctx, r.Options)

@@ -13,24 +13,15 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Service is the part of CRI that both runtimes implement.
-type Service interface {
-	runtime.Service
-	SandboxImage(context.Context) (string, error)
-	ImageLayers(ctx context.Context, id string) ([]runtime.Layer, error)
-	WritableLayer(ctx context.Context, container string) (runtime.Layer, error)
-}
-
 // Harness is what a test can use with any runtime.
 type Harness struct {
-	// Service is the runtime, or a connection to it.
-	Service Service
+	// Service is a connection to the runtime.
+	Service *cri.Client
 	// load loads an image into the runtime.
 	load func(ctx context.Context, name string, image v1.Image) error
 	// Dir is the directory of the images. A test may put other files there.

@@ -106,7 +106,7 @@ func (d *Daemon) isReady(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	for _, c := range s.Conditions {
+	for _, c := range s.GetStatus().GetConditions() {
 		if !c.Status && (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady && d.options.PodCIDR != "") {
 			return false
 		}

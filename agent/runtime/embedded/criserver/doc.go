@@ -1,4 +1,5 @@
-// Package criserver serves CRI v1 (RuntimeService and ImageService) for an embedded runtime.
+// Package criserver serves CRI v1 (RuntimeService and ImageService) for an embedded runtime: in
+// memory for the agent of the same process (Connect), and on a socket for `berth runtime`.
 //
 // It is a thin adapter: each call checks its arguments, calls the runtime's Go API and converts the
 // result. It adds what CRI has and the Go API does not:
@@ -6,6 +7,7 @@
 //   - IDs may be shortened to a unique prefix, as crictl prints them.
 //   - Container events for creation, start and removal. The runtime itself reports exits only.
 //   - Metrics, which are computed from the statistics.
+//   - The code and detail of errors that the agent distinguishes.
 //
 // Calls that the runtime cannot perform fail with code Unimplemented or InvalidArgument, and the
 // message names the call or field. The socket belongs to root (mode 0600): access to it is access to

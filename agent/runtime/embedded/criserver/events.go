@@ -9,8 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/runtime"
 )
 
 // eventBuffer is the number of events that a slow subscriber may lag behind before its stream ends.
@@ -102,11 +100,7 @@ func (s *runtimeServer) GetContainerEvents(_ *cri.GetEventsRequest, stream grpc.
 
 // forwardExits publishes the exits of containers until ctx ends.
 func (s *Server) forwardExits(ctx context.Context) {
-	_ = s.runtime.Events(ctx, func(e runtime.ContainerEvent) {
-		if !e.OOM {
-			s.publishContainer(ctx, e.Container, cri.ContainerEventType_CONTAINER_STOPPED_EVENT)
-		}
-	})
+	s.runtime.Exits(ctx, func(id string) { s.publishContainer(ctx, id, cri.ContainerEventType_CONTAINER_STOPPED_EVENT) })
 }
 
 // publishContainer publishes an event of a container with the state of its sandbox.

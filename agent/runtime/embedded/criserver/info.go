@@ -33,8 +33,8 @@ func (s *runtimeServer) RuntimeConfig(context.Context, *cri.RuntimeConfigRequest
 // the runtime starts, so another one is refused.
 func (s *runtimeServer) UpdateRuntimeConfig(_ context.Context, req *cri.UpdateRuntimeConfigRequest) (*cri.UpdateRuntimeConfigResponse, error) {
 	cidr := req.GetRuntimeConfig().GetNetworkConfig().GetPodCidr()
-	if cidr != "" && cidr != s.podCIDR {
-		return nil, status.Errorf(codes.InvalidArgument, "UpdateRuntimeConfig: pod_cidr %q: must be the network that the runtime was started with, %q", cidr, s.podCIDR)
+	if cidr != "" && cidr != s.runtime.PodCIDR() {
+		return nil, status.Errorf(codes.InvalidArgument, "UpdateRuntimeConfig: pod_cidr %q: must be the network that the runtime was started with, %q", cidr, s.runtime.PodCIDR())
 	}
 	return &cri.UpdateRuntimeConfigResponse{}, nil
 }

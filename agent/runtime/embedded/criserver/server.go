@@ -8,19 +8,12 @@ import (
 	"google.golang.org/grpc"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 )
-
-// Runtime is the part of the embedded runtime that CRI needs.
-type Runtime interface {
-	runtime.Service
-	ListPodSandboxStats(ctx context.Context, filter *cri.PodSandboxStatsFilter) ([]*cri.PodSandboxStats, error)
-}
 
 // Server serves CRI for a runtime.
 type Server struct {
-	runtime Runtime
-	podCIDR string // of the runtime's network, "" if it has none
+	runtime *embedded.Runtime
 	grpc    *grpc.Server
 	events  eventBroadcaster
 }
@@ -32,10 +25,9 @@ const (
 	maxResponse = 64 << 20
 )
 
-// New returns a server for a runtime whose pods have addresses of podCIDR. It is "" if the runtime has
-// no network.
-func New(r Runtime, podCIDR string) *Server {
-	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxResponse))}
+// New returns a server for a runtime.
+func New(r *embedded.Runtime) *Server {
+	s := &Server{runtime: r, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxResponse))}
 	cri.RegisterRuntimeServiceServer(s.grpc, &runtimeServer{Server: s})
 	cri.RegisterImageServiceServer(s.grpc, &imageServer{Server: s})
 	return s

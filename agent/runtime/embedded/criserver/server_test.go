@@ -35,7 +35,7 @@ func serve(t *testing.T) *harness {
 	r.socket = filepath.Join(r.Dir, "cri.sock")
 	ctx, cancel := context.WithCancel(context.Background())
 	serveErr := make(chan error, 1)
-	go func() { serveErr <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, r.socket) }()
+	go func() { serveErr <- criserver.New(r.Runtime).Serve(ctx, r.socket) }()
 	conn, err := grpc.NewClient("unix://"+r.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestSocket(t *testing.T) {
 	if err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("socket %v, %v, want mode 0600", info.Mode(), err)
 	}
-	other := criserver.New(r.Runtime, "")
+	other := criserver.New(r.Runtime)
 	if err := other.Serve(t.Context(), r.socket); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("second server: %v, want in use by another process", err)
 	}
@@ -74,7 +74,7 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{file: "not a socket", "relative.sock": "must be an absolute path", "/tmp/" + strings.Repeat("x", 110): "at most 107 bytes"} {
-		if err := criserver.New(r.Runtime, "").Serve(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+		if err := criserver.New(r.Runtime).Serve(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("socket %s: %v, want an error with %q", path, err, want)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ContainerStats implements cri.RuntimeServiceServer. A container that is not running has only
-// attributes.
+// ContainerStats implements cri.RuntimeServiceServer. It measures the writable layer, which a
+// container also has when it is not running.
 func (s *runtimeServer) ContainerStats(ctx context.Context, req *cri.ContainerStatsRequest) (*cri.ContainerStatsResponse, error) {
 	if req.GetContainerId() == "" {
 		return nil, requiredError("ContainerStats", "container_id")
@@ -18,18 +18,8 @@ func (s *runtimeServer) ContainerStats(ctx context.Context, req *cri.ContainerSt
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.runtime.ContainerStatus(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.runtime.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		list = append(list, &cri.ContainerStats{Attributes: &cri.ContainerAttributes{Id: id, Metadata: c.GetMetadata(), Labels: c.GetLabels(), Annotations: c.GetAnnotations()}})
-	}
-	return &cri.ContainerStatsResponse{Stats: list[0]}, nil
+	stats, err := s.runtime.ContainerStats(ctx, id)
+	return &cri.ContainerStatsResponse{Stats: stats}, err
 }
 
 // ListContainerStats implements cri.RuntimeServiceServer.

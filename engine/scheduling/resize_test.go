@@ -1,0 +1,246 @@
+package scheduling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
+)
+
+// resizeTest is a machineTest with preemption for resizes. Node n1 has 1000 millicores.
+type resizeTest struct{ *machineTest }
+
+func newResizeTest(t *testing.T) resizeTest {
+	t.Helper()
+	p, err := framework.NewProfile(framework.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Profiles, cfg.ResizePreemption = []profiles.Profile{profiles.New(p, 1, 0)}, true
+	s := resizeTest{&machineTest{t: t, m: New(cfg), now: t0}}
+	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
+	return s
+}
+
+// running returns a pod of n1.
+func running(name string, cpu int64, priority int32) *model.Pod {
+	return &model.Pod{Namespace: "ns", Name: name, UID: name, NodeName: "n1", Phase: model.Running, Spec: specOf(specKey{cpu: cpu, priority: priority})}
+}
+
+// resizing returns a pod of n1 whose resize to cpu millicores the node defers.
+func resizing(name string, cpu int64, priority int32) *model.Pod {
+	p := running(name, cpu, priority)
+	p.DeferredResize = &model.DeferredResize{Current: model.Resources{MilliCPU: 100}}
+	return p
+}
+
+// newResizePreemption returns a test in which "low" is preempted for "high".
+func newResizePreemption(t *testing.T) resizeTest {
+	t.Helper()
+	s := newResizeTest(t)
+	s.step("preempt:high:n1", running("low", 500, 0), resizing("high", 600, 5))
+	if e := s.last[0].(Preempt); !e.Resize || e.Choice != 1 || len(e.Plan.Victims) != 1 || e.Pod.NominatedNodeName != "" {
+		t.Fatalf("%+v, want a first choice of one victim without a nomination", e)
+	}
+	return s
+}
+
+// expectNoResize checks that nothing of a resize remains.
+func (s resizeTest) expectNoResize() {
+	s.t.Helper()
+	if m := s.m; len(m.resizes)+len(m.resizesByNode)+len(m.dueResizes)+len(m.markedVictims)+len(m.nominationsByEffect) != 0 {
+		s.t.Errorf("%d resizes, %d by node, %d due, %d victims, %d effects remain, want none", len(m.resizes), len(m.resizesByNode), len(m.dueResizes), len(m.markedVictims), len(m.nominationsByEffect))
+	}
+}
+
+func TestResizePreemptionIsOff(t *testing.T) {
+	s := newResizeTest(t)
+	s.m.cfg.ResizePreemption = false
+	s.step("", running("low", 500, 0), resizing("high", 600, 5))
+	s.expectNoResize()
+}
+
+func TestResizeWaitsForVictims(t *testing.T) {
+	s := newResizePreemption(t)
+	done := s.outcome(0, Done)
+	s.step("", withDisruptionTarget(running("low", 500, 0)), done)
+	s.wait(time.Hour / 60)
+	s.step("", resizing("high", 600, 5)) // a status update
+	s.step("", Remove{running("low", 500, 0)})
+	s.step("", resizing("high", 600, 5)) // it fits, but the node has not admitted it yet
+	s.step("", running("high", 600, 5))
+	s.expectNoResize()
+}
+
+// TestResizeOfAnotherPodTakesRoom checks that a resize is evaluated again if the node admits another one
+// first.
+func TestResizeOfAnotherPodTakesRoom(t *testing.T) {
+	s := newResizeTest(t)
+	s.step("preempt:high:n1", running("low", 300, 0), running("other", 100, 9), running("spare", 100, 1), resizing("high", 600, 5))
+	s.step("", withDisruptionTarget(running("low", 300, 0)), s.outcome(0, Done))
+	s.step("", Remove{running("low", 300, 0)})
+	s.step("preempt:high:n1", running("other", 400, 9))
+	if e := s.last[0].(Preempt); len(e.Plan.Victims) != 1 || e.Plan.Victims[0].Name != "spare" {
+		t.Errorf("%+v, want victim spare", e.Plan)
+	}
+}
+
+func TestWithdrawnResize(t *testing.T) {
+	t.Run("while the Preempt is in flight", func(t *testing.T) {
+		s := newResizePreemption(t)
+		refused := s.outcome(0, Refused)
+		s.step("", running("high", 100, 5))
+		if len(s.m.markedVictims) != 1 {
+			t.Error("the victim of a Preempt in flight does not count as terminating")
+		}
+		s.step("", refused)
+		s.expectNoResize()
+		if s.m.state.Pod("low").Deleting {
+			t.Error("the victim of a refused Preempt counts as terminating")
+		}
+	})
+	t.Run("while victims terminate", func(t *testing.T) {
+		s := newResizePreemption(t)
+		s.step("", withDisruptionTarget(running("low", 500, 0)), s.outcome(0, Done))
+		s.step("", running("high", 100, 5))
+		s.step("", Remove{running("low", 500, 0)})
+		s.expectNoResize()
+	})
+	t.Run("after an unknown outcome", func(t *testing.T) {
+		s := newResizePreemption(t)
+		s.step("", s.outcome(0, Unknown))
+		s.step("", running("high", 100, 5))
+		s.expectNoResize()
+		s.wait(time.Hour)
+		s.step("")
+	})
+	t.Run("by deletion", func(t *testing.T) {
+		s := newResizePreemption(t)
+		done := s.outcome(0, Done)
+		s.step("", Remove{resizing("high", 600, 5)})
+		s.step("", done, Remove{running("low", 500, 0)})
+		s.expectNoResize()
+	})
+}
+
+func TestInfeasibleResizeDoesNotPreempt(t *testing.T) {
+	s := newResizeTest(t)
+	s.step("resize:high:none", running("low", 500, 0), resizing("high", 1100, 5)) // the node has not recognized it yet
+	infeasible := running("high", 100, 5)
+	s.step("", infeasible)
+	s.wait(time.Hour)
+	s.step("", infeasible, running("low", 400, 0))
+	s.expectNoResize()
+}
+
+// TestResizeWithoutVictimsIsReportedOnce checks that the reasons are reported again only after they change.
+func TestResizeWithoutVictimsIsReportedOnce(t *testing.T) {
+	s := newResizeTest(t)
+	s.step("resize:high:none", running("equal", 500, 5), resizing("high", 600, 5))
+	s.step("", running("equal", 450, 5)) // evaluated again, for the same reasons
+	s.step("preempt:high:n1", running("low", 100, 0), running("equal", 350, 5))
+	disabled := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, NoResizePreemption: true}
+	s.step("resize:high:error", s.outcome(0, Refused))
+	s.step("", disabled) // paused
+	s.wait(s.m.cfg.BindTimeout)
+	s.step("resize:high:disabled")
+	enabled := *disabled
+	enabled.NoResizePreemption = false
+	s.step("preempt:high:n1", &enabled)
+}
+
+func TestRefusedResizePreemption(t *testing.T) {
+	t.Run("by a budget", func(t *testing.T) {
+		s := newResizePreemption(t)
+		refused := s.outcome(0, Refused)
+		refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b", Selector: &model.Selector{}}}
+		s.step("preempt:high:n1", refused)
+		e := s.last[0].(Preempt)
+		if e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
+			t.Errorf("%+v, want choice 2 with one overruled victim", e)
+		}
+		s.step("resize:high:error", s.outcome(0, Refused))
+		s.wait(s.m.cfg.BindTimeout - 1)
+		s.step("", resizing("high", 600, 5))
+		s.wait(1)
+		s.step("preempt:high:n1") // after the pause
+	})
+	t.Run("by a conflict", func(t *testing.T) {
+		s := newResizePreemption(t)
+		s.step("", s.outcome(0, Conflict))
+		s.wait(s.m.cfg.RetryInterval)
+		s.step("preempt:high:n1")
+	})
+	t.Run("unknown", func(t *testing.T) {
+		s := newResizePreemption(t)
+		s.step("", s.outcome(0, Unknown))
+		s.wait(s.m.cfg.RetryInterval)
+		s.step("preempt:high:n1")
+		if e := s.last[0].(Preempt); !e.Retry || !e.Resize {
+			t.Errorf("%+v, want a retry", e)
+		}
+		s.wait(s.m.cfg.BindTimeout)
+		s.step("") // a timeout equals Unknown
+		s.wait(s.m.cfg.RetryInterval)
+		s.step("preempt:high:n1")
+	})
+}
+
+func TestResizeVictimsTimeout(t *testing.T) {
+	s := newResizePreemption(t)
+	stuck := withDisruptionTarget(running("low", 500, 0))
+	s.step("", stuck, s.outcome(0, Done), running("other", 10, 0))
+	s.wait(s.m.cfg.VictimsTimeout - 1)
+	s.step("")
+	s.wait(1)
+	s.step("")    // no other victim makes room
+	for range 3 { // no loop
+		s.wait(s.m.cfg.VictimsTimeout)
+		s.step("")
+	}
+}
+
+// TestResizePreemptionAfterRestart checks that a new machine completes the preemption of an earlier one and
+// selects no other victim.
+func TestResizePreemptionAfterRestart(t *testing.T) {
+	marked := running("low", 500, 0)
+	marked.DisruptionReason = "PreemptionByScheduler"
+	t.Run("victims not deleted", func(t *testing.T) {
+		s := newResizeTest(t)
+		s.step("preempt:high:n1", running("lower", 500, -1), marked, resizing("high", 300, 5))
+		if e := s.last[0].(Preempt); len(e.Plan.Victims) != 1 || e.Plan.Victims[0].Name != "low" {
+			t.Errorf("victims %v, want low", e.Plan.Victims)
+		}
+	})
+	t.Run("victims terminate", func(t *testing.T) {
+		s := newResizeTest(t)
+		s.step("", running("lower", 500, -1), withDisruptionTarget(running("low", 500, 0)), resizing("high", 300, 5))
+		s.step("", Remove{running("low", 500, 0)})
+		s.step("", running("high", 300, 5))
+		s.expectNoResize()
+	})
+}
+
+// TestResizePreemptsAssumedPod checks that a pod without a Bind gives way and is scheduled again.
+func TestResizePreemptsAssumedPod(t *testing.T) {
+	s := newResizeTest(t)
+	pending := running("low", 500, 0)
+	pending.NodeName, pending.Phase = "", model.Pending
+	pending.Spec = specOf(specKey{cpu: 500, claim: "c-low"})
+	class := "wait"
+	wait := &model.StorageClass{Name: "wait", WaitForFirstConsumer: true, Provisioner: "p"}
+	s.step("volumes:low:n1", wait, &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-low", UID: "c-low", Class: &class}, pending)
+	s.step("report:low:unschedulable report:low:unschedulable", resizing("high", 600, 5))
+	if s.m.state.Assumed("low") {
+		t.Error("the preempted pod is still assumed")
+	}
+}
+
+// TestResizesAreEvaluatedByPriority checks that the resize of the higher priority gets its victims first.
+func TestResizesAreEvaluatedByPriority(t *testing.T) {
+	s := newResizeTest(t)
+	s.step("preempt:b:n1", running("low", 400, 0), resizing("a", 300, 3), resizing("b", 600, 5))
+}
