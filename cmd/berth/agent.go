@@ -66,7 +66,7 @@ per node.`,
   berth agent --kubeconfig n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16
   berth agent --guard --node-name n7 --kubeconfig guard.kubeconfig`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, f) },
 	}
 	host, _ := os.Hostname()
@@ -180,7 +180,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Agent of %d simulated node(s) at %s. Press Ctrl-C to stop.\n", len(list), config.Host)
+	cli.Printf(out, "Agent of %d simulated node(s) at %s. Press Ctrl-C to stop.\n", len(list), config.Host)
 	return rungroup.Run(ctx, func(p *rungroup.Group) error {
 		nodes.Start(p)
 		return nil
@@ -207,7 +207,7 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if embed {
 		o.Embedded = &nodeagent.Embedded{}
 		if f.local.runtime == localnodes.RuntimeAuto && socketExists(f.local.endpoint) {
-			fmt.Fprintf(out, "berth: %s: pods run in the embedded runtime\n", localnodes.EmbeddedReason(criErr))
+			cli.Printf(out, "berth: %s: pods run in the embedded runtime\n", localnodes.EmbeddedReason(criErr))
 		}
 	}
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
@@ -217,10 +217,10 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
 	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
 	o.OnStart = func(text string) {
-		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, text)
+		cli.Printf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, text)
 	}
 	o.PodCIDRTimeout = podCIDRTimeout(config, settings)
-	o.OnWait = func(text string) { fmt.Fprintf(out, "berth: node %s waits: %s\n", f.name, text) }
+	o.OnWait = func(text string) { cli.Printf(out, "berth: node %s waits: %s\n", f.name, text) }
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}

@@ -66,6 +66,6 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Guard of node %s at %s, watching memory through %s. Press Ctrl-C to stop.\n", f.name, config.Host, g.Mechanism())
+	cli.Printf(out, "Guard of node %s at %s, watching memory through %s. Press Ctrl-C to stop.\n", f.name, config.Host, g.Mechanism())
 	return g.Run(ctx)
 }

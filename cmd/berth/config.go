@@ -18,7 +18,7 @@ func configCommand() *cobra.Command {
 		Long:  "Prints every BerthConfiguration option with its value. YAML has the meaning of\neach option as a comment.",
 		Example: `  berth config > berth.yaml
   berth config --config berth.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := settings.Load(files)
 			if err != nil {

@@ -124,7 +124,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 			return err
 		}
 		return rungroup.Run(ctx, func(p *rungroup.Group) error {
-			fmt.Fprintf(out, "Controllers at %s: %s. Press Ctrl-C to stop.\n", config.Host, strings.Join(names, ", "))
+			cli.Printf(out, "Controllers at %s: %s. Press Ctrl-C to stop.\n", config.Host, strings.Join(names, ", "))
 			p.Start("kube-controller-manager", guard.Watch)
 			if f.volumeDir != "" {
 				if err := localcluster.StartProvisioner(p, config, f.volumeDir); err != nil {
@@ -159,7 +159,7 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, 
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-bind-address %q: must be a free HOST:PORT: %w", f.metricsAddress, err)
 	}
-	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
+	cli.Printf(out, "Health and metrics at https://%s\n", listener.Addr())
 	return controllermanager.NewStatusServer(listener, set), nil
 }
 
@@ -180,7 +180,7 @@ func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []s
 		return nil, err
 	}
 	return &upstreamguard.Guard{Client: client, Host: config.Host, Controllers: names, UpstreamOff: f.upstreamOff, OnWait: func(holder string, d time.Duration) {
-		fmt.Fprintf(out, "Waiting %s to see whether %s renews the expired Lease %s/%s\n", d, holder, upstreamguard.LeaseNamespace, upstreamguard.LeaseName)
+		cli.Printf(out, "Waiting %s to see whether %s renews the expired Lease %s/%s\n", d, holder, upstreamguard.LeaseNamespace, upstreamguard.LeaseName)
 	}}, nil
 }
 

@@ -25,7 +25,7 @@ directory of a cluster on this machine. Each credential has only the permissions
 of its node or component.`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth credentials --for scheduler > scheduler.kubeconfig`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			id, err := credentialIdentity(node, component)
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
@@ -50,7 +51,7 @@ Exits with 0 if each act showed what it describes, else with 1.`,
 		Example: `  berth demo
   berth demo --acts memory,disk
   berth demo --simulated --pause`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()

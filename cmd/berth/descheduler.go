@@ -66,7 +66,7 @@ Exits with 0 if all moves were made or none was needed, 3 if some were not made,
   berth descheduler --policy-config-file policy.yaml --interval 2m
   berth descheduler --policy-config-file policy.yaml --mode compatible
   berth descheduler convert old-policy.yaml > policy.yaml`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(); err != nil {
 				return err

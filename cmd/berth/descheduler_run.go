@@ -75,7 +75,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	o.OnSynced = func() { status.synced.Store(true) }
 	work := func(ctx context.Context, config *rest.Config) error {
 		status.leading.Store(true)
-		fmt.Fprintf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
+		cli.Printf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
 		_, err := reports.RunDescheduler(ctx, config, settings, o, f.election.enabled)
 		return f.finish(out, nil, err)
 	}
@@ -115,7 +115,7 @@ func readPolicy(file string) (config.Descheduler, error) {
 	}
 	d, err := config.DeschedulerDocument(file)
 	if err != nil {
-		return config.Descheduler{}, err
+		return config.Descheduler{}, fmt.Errorf("--policy-config-file: %w", err)
 	}
 	return config.ReadDescheduler(d, config.DeschedulerReadOptions{})
 }
@@ -153,7 +153,7 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	if f.noMetrics {
 		gatherer = prometheus.NewRegistry()
 	}
-	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
+	cli.Printf(out, "Health and metrics at https://%s\n", listener.Addr())
 	server := componentserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: componentserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
 	return server.Start(ctx, wg)
 }

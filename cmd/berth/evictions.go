@@ -50,7 +50,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
   berth evictions -A --since 1h --cause Taint,Preemption
   berth evictions -n shop --owner deployment/web -o json
   berth evictions -A --node n7 --journal /var/lib/berth/journal`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.addFlags(cmd)

@@ -138,7 +138,7 @@ compressed or not. Use - for standard input.`,
 
 func (f *imageFlags) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List images", Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: "List images", Args: cli.NoArgs,
 		Long: `Lists images with their disk usage. A layer shared by several images counts for
 each of them, and once in the total. A built-in image is made from the berth
 binary whenever an agent starts.`,
@@ -224,7 +224,7 @@ func defaultImagesDir(notes io.Writer, agentDir, upDir string) string {
 		return imagesDir(upDir)
 	}
 	if agentHas == upHas {
-		fmt.Fprintf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agentDir), upDir)
+		cli.Printf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agentDir), upDir)
 	}
 	return imagesDir(agentDir)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // electionFlags are the flags of leader election.
@@ -61,7 +61,7 @@ func printLeader(e *leaderelection.Election, out io.Writer) func(leader string, 
 	namespace, name := e.Namespace, e.Name
 	return func(leader string, isSelf bool) {
 		if !isSelf && leader != "" {
-			fmt.Fprintf(out, "Waiting for the Lease %s/%s, held by %s\n", namespace, name, leader)
+			cli.Printf(out, "Waiting for the Lease %s/%s, held by %s\n", namespace, name, leader)
 		}
 	}
 }

@@ -34,7 +34,7 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 		Example: `  berth up --openb-nodes openb_node_list_all_node.csv &
   berth load --openb-pods openb_pod_list_default.csv
   berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case list == "":
@@ -60,7 +60,7 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 			return printLoadSummary(cmd.OutOrStdout(), &output, func() (*load.Summary, error) {
 				defer bar.Done()
 				if output.IsText() {
-					fmt.Fprintf(cmd.OutOrStdout(), "Creating %d pods of %s in namespace %s; assumptions:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
+					cli.Printf(cmd.OutOrStdout(), "Creating %d pods of %s in namespace %s; assumptions:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
 				}
 				return load.Run(klog.NewContext(cmd.Context(), klog.Background()), o)
 			})

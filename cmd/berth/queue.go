@@ -42,7 +42,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
   berth queue -o json
   berth queue -f dump.yaml
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if namespace != "" && allNamespaces {
 				return errors.New("-n and -A: use only one of them")

@@ -40,7 +40,7 @@ Exits with 1 if a decision differs, or if no run can be replayed.`,
 		Example: `  berth replay
   berth replay --journal ~/.local/state/berth/journal --last
   berth replay -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	flags := cmd.Flags()

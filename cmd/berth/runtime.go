@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 type runtimeFlags struct {
@@ -29,7 +29,7 @@ func runtimeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runtime --dir DIR",
 		Short: "Serve the embedded runtime through CRI, for tests and crictl",
-		Args:  cobra.NoArgs,
+		Args:  cli.NoArgs,
 		Long: `Serves the Container Runtime Interface (CRI v1) of the embedded runtime on a
 unix socket, without a node agent: for crictl and critest. The command and its
 socket require root.
@@ -48,7 +48,7 @@ containers, fail with an error that names the field.`,
 			}
 			logToStderr()
 			return f.serve(cmd.Context(), func(podCIDR string) {
-				fmt.Fprintf(cmd.OutOrStdout(), "Serving CRI at unix://%s, pod network %s. Press Ctrl-C to stop.\n", f.socket, podCIDR)
+				cli.Printf(cmd.OutOrStdout(), "Serving CRI at unix://%s, pod network %s. Press Ctrl-C to stop.\n", f.socket, podCIDR)
 			})
 		},
 	}

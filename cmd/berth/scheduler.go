@@ -40,7 +40,7 @@ limit its request rate.`,
 		Example: `  berth scheduler --kubeconfig scheduler.kubeconfig
   berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml \
     --metrics-bind-address 127.0.0.1:10251`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd.Context(), cmd.Flags())
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -28,7 +29,7 @@ creates in each namespace.`,
 		Example: `  berth server --data-dir ./data
   berth server --etcd-servers https://e1:2379,https://e2:2379 \
     --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := settings.Load(configs)
 			if err != nil {
@@ -42,7 +43,7 @@ creates in each namespace.`,
 			go func() {
 				select {
 				case <-server.Ready():
-					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s. Run `berth controller` with it.\n", server.Address(), server.KubeconfigPath())
+					cli.Printf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s. Run `berth controller` with it.\n", server.Address(), server.KubeconfigPath())
 					if err := localcluster.RunCertificates(cmd.Context(), server); err != nil {
 						klog.ErrorS(err, "Failed to start the certificate controller")
 					}

@@ -57,7 +57,7 @@ violated.`,
   berth simulate --replay run.jsonl
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --recording day
   berth ui --journal day`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()

@@ -41,7 +41,7 @@ The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
 to stop; this ends the session.`,
 		Example: `  berth ui
   berth ui --kubeconfig ~/.kube/config --port 8081`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -63,7 +63,7 @@ the command ends; leftovers of a killed process are removed at the next start.`,
   berth up --virtual-nodes 2 --virtual-memory 2Gi --virtual-disk 2Gi
   berth up --openb-nodes openb_node_list_all_node.csv --data-dir ./openb
   berth kubectl get nodes`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := o.load(cmd)
 			if err != nil {

@@ -236,7 +236,7 @@ func printRemainingPods(w io.Writer, node string, pods int, hint string) {
 	if pods > 1 {
 		subject = fmt.Sprintf("%d pods keep running", pods)
 	}
-	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, subject, hint)
+	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, subject, hint) // not wrapped: the hint has a command to copy
 }
 
 // stopPodsHint describes how to stop the pods of a node.

@@ -32,7 +32,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print version, commit, date and the version of the Kubernetes API",
 		Example: `  berth version
   berth version -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := currentVersion()
 			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: v, Text: func(w io.Writer, _ bool) error {

@@ -33,7 +33,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth zones
   berth zones -o json
   berth zones -f nodes.yaml`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := settings.Load(configs)
 			if err != nil {

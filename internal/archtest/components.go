@@ -96,6 +96,7 @@ var sameLayerImports = map[[2]string]string{
 	{"engine/queue", "engine/placement"}:        "queueing hints belong to plugins",
 	{"engine/evacuation", "engine/scheduling"}:  "a drain asks the placers of the scheduler",
 	{"internal/config", "internal/conversion"}:  "affinity in a profile is compiled like a pod's",
+	{"internal/config", "internal/table"}:       "comments of a printed configuration fit a terminal",
 	{"internal/metrics", "internal/journal"}:    "displacements are counted by their records",
 	{"internal/conversion", "api"}:              "Holds are converted like other objects",
 	{"executor", "internal/displacer"}:          "preemption displaces victims",

@@ -7,6 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// NoArgs rejects arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("argument %q: `%s` accepts no arguments (see `%s --help`)", args[0], cmd.CommandPath(), cmd.CommandPath())
+}
+
 // ExactlyOneArg requires exactly one argument. The error names the kind of argument and shows an example.
 func ExactlyOneArg(command, argument, example string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -14,14 +14,15 @@ import (
 // next line.
 const flagNameWidth = 32
 
-// SetHelpWidth limits the flag usages in the help of cmd and its subcommands to
-// [table.Width] columns.
+// SetHelpWidth limits the flag usages in the help of cmd and its subcommands to [table.Width] columns. The usage of a
+// command that only prints its help has no flags.
 func SetHelpWidth(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	t := cmd.UsageTemplate()
 	for _, set := range []string{"LocalFlags", "InheritedFlags"} {
 		t = strings.ReplaceAll(t, "{{."+set+".FlagUsages |", "{{flagUsages ."+set+" |")
 	}
+	t = strings.Replace(t, "{{if .Runnable}}", "{{if and .Runnable (not (index .Annotations \""+onlySubcommands+"\"))}}", 1)
 	cmd.SetUsageTemplate(t)
 }
 

@@ -18,6 +18,11 @@ import (
 	"github.com/berthproject/berth/internal/table"
 )
 
+// Printf formats text and writes it in lines that fit a terminal, as [table.Wrap] breaks them.
+func Printf(w io.Writer, format string, args ...any) {
+	fmt.Fprint(w, table.Wrap(fmt.Sprintf(format, args...)))
+}
+
 // Values of --output.
 const (
 	OutputText = "text"

@@ -82,20 +82,29 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// RejectUnknownSubcommands makes each command below root that has subcommands fail with a suggestion if its argument
-// is none of them. Without arguments, such a command prints its help. For root itself cobra does both.
-func RejectUnknownSubcommands(root *cobra.Command) {
-	for _, cmd := range root.Commands() {
-		if !cmd.HasSubCommands() {
-			continue
-		}
-		cmd.Args = rejectUnknownSubcommand
-		if !cmd.Runnable() {
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-		RejectUnknownSubcommands(cmd)
+// RejectUnknownSubcommands makes cmd and each command below that has subcommands fail with a suggestion if its argument
+// is none of them. Without arguments, such a command prints its help.
+func RejectUnknownSubcommands(cmd *cobra.Command) {
+	if !cmd.HasSubCommands() {
+		return
+	}
+	cmd.Args = rejectUnknownSubcommand
+	if !cmd.Runnable() {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.Annotations = map[string]string{onlySubcommands: "true"}
+	}
+	for _, c := range cmd.Commands() {
+		RejectUnknownSubcommands(c)
 	}
 }
+
+// onlySubcommands is the annotation of commands that only print their help.
+const onlySubcommands = "berth.dev/only-subcommands"
+
+// kubectlCommands are commands of kubectl that its users may expect.
+var kubectlCommands = []string{"annotate", "api-resources", "apply", "attach", "cordon", "cp", "create", "debug", "delete", "describe",
+	"edit", "events", "exec", "expose", "get", "label", "logs", "patch", "port-forward", "replace", "rollout", "run", "scale", "taint",
+	"top", "uncordon", "wait"}
 
 func rejectUnknownSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -103,11 +112,14 @@ func rejectUnknownSubcommand(cmd *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
+		if c.IsAvailableCommand() || c.Name() == "help" { // cobra does not count its help command
 			names = append(names, c.Name())
 		}
 	}
 	suggestion := DidYouMean(args[0], names)
+	if !cmd.HasParent() && slices.Contains(kubectlCommands, args[0]) {
+		suggestion = fmt.Sprintf(": did you mean `%s kubectl %s`?", cmd.DisplayName(), args[0])
+	}
 	if kind, name, found := strings.Cut(args[0], "/"); found {
 		if c, _, err := cmd.Find([]string{kind}); err == nil && c != cmd { // TYPE/NAME, as kubectl accepts it
 			suggestion = fmt.Sprintf(": did you mean `%s %s`?", c.CommandPath(), name)

@@ -1,5 +1,14 @@
 package cli
 
+// kubectlDrainFlags are flags of kubectl drain that `berth drain` does not have.
+var kubectlDrainFlags = map[string]string{
+	"dry-run":                      "use --what-if",
+	"selector":                     "name the nodes, for example $(kubectl get nodes -l pool=a -o name)",
+	"disable-eviction":             "pods are always evicted, so that disruption budgets are respected",
+	"skip-wait-for-delete-timeout": noOption,
+	"chunk-size":                   noOption,
+}
+
 // schedulerFlags are kube-scheduler's flags that `berth scheduler` does not have.
 var schedulerFlags = map[string]string{
 	"bind-address": useMetrics, "secure-port": useMetrics, "address": useMetrics, "port": useMetrics, "master": useKubeconfig,

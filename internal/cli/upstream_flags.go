@@ -14,6 +14,7 @@ type upstreamComponent struct {
 // upstreamComponents lists the components that a command replaces.
 var upstreamComponents = map[string][]upstreamComponent{
 	"agent":       {{"the kubelet", kubeletFlags}},
+	"drain":       {{"kubectl drain", kubectlDrainFlags}},
 	"scheduler":   {{"kube-scheduler", schedulerFlags}},
 	"controller":  {{"kube-controller-manager", controllerManagerFlags}},
 	"descheduler": {{"the Kubernetes descheduler", deschedulerFlags}},

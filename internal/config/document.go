@@ -11,6 +11,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // maxFileBytes is the maximum size of a configuration file.
@@ -117,7 +119,9 @@ func printStruct(b *strings.Builder, v reflect.Value, indent string) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if doc := f.Tag.Get("doc"); doc != "" {
-			fmt.Fprintf(b, "%s# %s\n", indent, doc)
+			for line := range strings.SplitSeq(table.Fill(doc, table.Width-len(indent)-len("# ")), "\n") {
+				fmt.Fprintf(b, "%s# %s\n", indent, line)
+			}
 		}
 		fmt.Fprintf(b, "%s%s:", indent, f.Tag.Get("json"))
 		if f.Type.Kind() == reflect.Struct {

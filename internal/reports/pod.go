@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,7 +27,7 @@ func ExplainPod(settings settings.Settings, objects []runtime.Object, name strin
 		return nil, nil
 	}
 	if i < 0 {
-		return nil, fmt.Errorf("pod %s: not found among %d pods", name, len(pods))
+		return nil, fmt.Errorf("pod %s: not found among %d pods%s", name, len(pods), otherNamespaces(pods, name))
 	}
 	profile, err := profileFor(settings, pods[i])
 	if err != nil {
@@ -39,6 +40,30 @@ func ExplainPod(settings settings.Settings, objects []runtime.Object, name strin
 	explanation.Decisions, explanation.Problems = decisions, podProblems(FindPod(objects, pods[i].Namespace, pods[i].Name))
 	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
 	return explanation, nil
+}
+
+// maxNamespaces is the maximum number of namespaces that an error lists.
+const maxNamespaces = 3
+
+// otherNamespaces returns a note that lists the namespaces of the pods with the same name, or "" if there is none. key
+// is NAMESPACE/NAME.
+func otherNamespaces(pods []*model.Pod, key string) string {
+	_, name, _ := strings.Cut(key, "/")
+	var namespaces []string
+	for _, p := range pods {
+		if p.Name == name {
+			namespaces = append(namespaces, p.Namespace)
+		}
+	}
+	if len(namespaces) == 0 {
+		return ""
+	}
+	slices.Sort(namespaces)
+	note := "; namespaces with a pod of this name: " + strings.Join(namespaces[:min(len(namespaces), maxNamespaces)], ", ")
+	if len(namespaces) > maxNamespaces {
+		note += ", ..."
+	}
+	return note
 }
 
 // snapshot returns the cluster state of objects for the configured scheduler.
