@@ -54,7 +54,6 @@ func drainNode(ctx context.Context, s *session) error {
 	if err := s.showDrain("drain "+node, result, false); err != nil {
 		return err
 	}
-	s.print("")
 	s.printIndented("The drain took %s.", formatDuration(duration))
 	return s.comparePreview(preview, result)
 }
@@ -70,6 +69,7 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 	if err != nil {
 		return nil, err
 	}
+	s.printBlank()
 	return r, s.showDrain("drain "+node+" --what-if", r, true)
 }
 

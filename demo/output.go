@@ -23,10 +23,8 @@ func (p printer) print(format string, args ...any) {
 
 func (p printer) printIndented(format string, args ...any) { p.print("  "+format, args...) }
 
-// printCommand prints a command and its output.
-func (p printer) printCommand(command, output string) {
-	p.print("\n$ berth %s\n%s", command, output)
-}
+// printCommand prints a command, its output and a blank line.
+func (p printer) printCommand(command, output string) { p.print("$ berth %s\n%s", command, output) }
 
 // formatDuration formats a duration with suitable precision.
 func formatDuration(d time.Duration) string {

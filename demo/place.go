@@ -60,9 +60,9 @@ func (s *session) showSpread(pods []podTimes) error {
 		rows.AddRow(n, strings.Join(podsByNode[n], ", "))
 		least, most = min(least, len(podsByNode[n])), max(most, len(podsByNode[n]))
 	}
-	s.print("")
+	s.printBlank()
 	_ = rows.Write(s.w, false)
-	s.print("")
+	s.printBlank()
 	if most-least > 1 {
 		return fmt.Errorf("the nodes have from %d to %d pods, which is not an even spread", least, most)
 	}
@@ -180,6 +180,7 @@ func (s *session) printExplanation(a *explain.PodExplanation) error {
 	if err := a.Text(&text, false); err != nil {
 		return err
 	}
+	s.printBlank()
 	s.printCommand("explain pod "+a.Pod.Key(), text.String())
 	return nil
 }

@@ -40,6 +40,7 @@ func (s *session) showRecords(ctx context.Context, n int) error {
 	if err := explain.EvictionsText(&text, list, explain.TextOptions{Now: time.Now()}); err != nil {
 		return err
 	}
+	s.printBlank()
 	s.printCommand("evictions -n "+Namespace, text.String())
 	return nil
 }

@@ -60,9 +60,13 @@ func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 	if len(r.Nodes) > 1 {
 		noun = "nodes "
 	}
+	texts := outcomeTexts
+	if preview {
+		texts = previewTexts
+	}
 	for _, o := range []Outcome{OutcomeMoved, OutcomeRemoved, OutcomePending, OutcomeBlocked, OutcomeTerminating} {
 		if n := r.Count(o); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, outcomeText[o]))
+			parts = append(parts, fmt.Sprintf("%d %s", n, texts[o]))
 		}
 	}
 	if len(r.Skipped) > 0 {
@@ -92,8 +96,11 @@ func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 	b.WriteString("\n")
 }
 
-// outcomeText is the name of each outcome in the headline.
-var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "removed", OutcomePending: "pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
+// The names of the outcomes in the headline.
+var (
+	outcomeTexts = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "removed", OutcomePending: "pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
+	previewTexts = map[Outcome]string{OutcomeMoved: "to move", OutcomeRemoved: "to remove", OutcomePending: "would be pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
+)
 
 // writeTable writes a row per pod.
 func (r *Result) writeTable(b *strings.Builder, wide bool) {

@@ -49,7 +49,7 @@ func runBerth(args ...string) (out string, code int, err error) {
 func TestDrainWhatIfFromDump(t *testing.T) {
 	file := writeFile(t, "dump.yaml", drainDump)
 	out, code, err := runBerth("drain", "n1", "--what-if", "--force", "-f", file)
-	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  n2") || !strings.Contains(out, "not replaced") {
+	if err != nil || code != 0 || !strings.HasPrefix(out, "node n1: 1 to move, 1 to remove; 1 round\n") || !strings.Contains(out, "default/web-1  n2") || !strings.Contains(out, "not replaced") {
 		t.Errorf("got exit code %d, %v, want 0 and web-1 moved to n2:\n%s", code, err, out)
 	}
 	out, code, _ = runBerth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
