@@ -39,7 +39,7 @@ func (p *pod) admitted() *corev1.Pod {
 	return r.admitted
 }
 
-// setAllocated sets the allocated resources; nil are the desired ones.
+// setAllocated sets the allocated resources; nil means the desired ones.
 func (p *pod) setAllocated(r *runtime.Resources) {
 	p.resize.allocated, p.resize.admitted, p.resize.admittedOf = r, nil, nil
 }

@@ -65,8 +65,8 @@ func (n *constrainedNode) testInodeEviction(t *testing.T) {
 // writablePaths are files that a container can write, on the node's disk.
 var writablePaths = []string{"/scratch/file", "/etc/hosts", "/dev/termination-log", "/layer", "/etc/resolv.conf", "/etc/hostname"}
 
-// testDiskEviction checks that a pod that fills the disk, in any place that a container can write, is evicted, although
-// another pod uses more inodes, and that its space becomes free.
+// testDiskEviction checks that a pod that fills the disk is evicted, at each path that a container can write, although
+// another pod uses more inodes. Its space must become free.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
 	files, rounds := writablePaths[:3], 1
 	if soaking() {

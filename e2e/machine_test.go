@@ -28,7 +28,7 @@ type nodeMachine struct {
 	*cluster
 	pool     *virtualnode.Pool
 	registry *oci.Registry
-	image    string       // of the workload program and a shell
+	image    string       // of the test program and a shell
 	numNodes atomic.Int32 // created so far
 }
 

@@ -121,7 +121,7 @@ func (s *Source) Unsynced() []string {
 // Ready receives a value when there are events to take.
 func (s *Source) Ready() <-chan struct{} { return s.ready }
 
-// Push appends events of other origin, such as outcomes. It never blocks.
+// Push appends events that do not come from a watch, such as the outcomes of effects. It never blocks.
 func (s *Source) Push(events ...scheduling.Event) {
 	s.mu.Lock()
 	s.events = append(s.events, events...)

@@ -133,9 +133,9 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	return r
 }
 
-// claimReserve returns how many bytes of the file system of a directory must stay free when the capacity
-// of a claim is reserved there, so that the claim itself causes no pressure on nodefs. Capacity is that of the
-// file system, in bytes. The claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
+// claimReserve returns how many bytes of a directory's file system must stay free when the capacity of a claim is
+// reserved there. The claim itself then causes no pressure on nodefs. Capacity is that of the file system, in bytes. The
+// claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
 func (o *Options) claimReserve(dir string, capacity int64) (int64, error) {
 	reserve := int64(volume.MinDiskReserve)
 	if separate, err := onDifferentFilesystems(o.Root, dir); err != nil || separate {

@@ -131,8 +131,8 @@ func TestMissingKeysAndObjects(t *testing.T) {
 	}
 }
 
-// TestModesAndOwners checks that the mode of an item takes precedence over that of the volume, and that
-// a token is readable only by the user or group of the containers, if they have one.
+// TestModesAndOwners checks that the mode of an item takes precedence over that of the volume. If the containers have a
+// common user or a group, only that user or group may read a token.
 func TestModesAndOwners(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1", "b": "2"}))
 	source := configMapVolume("conf", "conf")

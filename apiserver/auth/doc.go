@@ -1,7 +1,8 @@
-// Package auth assembles authentication (client certificates, front proxies, static tokens, service account
-// tokens, anonymous), authorization (system:masters, public health endpoints, node authorizer,
-// RBAC), the admission plugins NodeRestriction and RBACEscalation, and the storages of reviews and
-// token requests.
+// Package auth assembles authentication, authorization, the admission plugins NodeRestriction and RBACEscalation, and the
+// storages of reviews and token requests.
+//
+// It authenticates client certificates, front proxies, static tokens, service account tokens and anonymous users. It
+// authorizes system:masters, public health endpoints, nodes (node authorizer) and the subjects of RBAC.
 //
 //	pki          certificate authority
 //	tokens       service account tokens

@@ -79,8 +79,8 @@ func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
 	}
 }
 
-// TestStalledBodiesAreLimited checks that the bodies of a user that stall after one byte are limited in number and in bytes,
-// that other users are not affected, and that the user may send bodies again once they have arrived.
+// TestStalledBodiesAreLimited checks that the number and the bytes of a user's bodies are limited if they stall after one
+// byte. Other users are not affected, and the user may send bodies again once the stalled ones have arrived.
 func TestStalledBodiesAreLimited(t *testing.T) {
 	const stalled = 3
 	for name, perUser := range map[string]bodyUse{"number": {bytes: 1 << 20, bodies: stalled}, "bytes": {bytes: stalled*11 + 10, bodies: 100}} {

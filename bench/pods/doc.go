@@ -1,11 +1,9 @@
-// Command pods measures the embedded runtime on one node. It measures the time to start a pod and to remove
-// it, the time to run a command in its container, and the memory of the shims of the containers. Pods are
-// started and removed one after the other.
+// Command pods measures the embedded runtime on one node: how long it takes to start and to remove a pod and to run a
+// command in its container, and how much memory the shims use. It starts and removes the pods one after another.
 //
-// A pod has a network and one container of the built-in workload image, which listens. Its start is the start
-// of its sandbox and its container, until the program of the container has been executed. RSS is VmRSS of
-// each shim while all pods run, as /proc reports it. It includes the pages of the program's file, which all
-// shims share.
+// Each pod has a network and one container of the test program (berth.dev/workload:1), which listens on a port. The start
+// of a pod ends when the program has been executed. The memory of a shim is its VmRSS in /proc while all pods run. It
+// includes the pages of the binary's file, which all shims share.
 //
 // The command requires root. Run it with make bench-pods.
 package main

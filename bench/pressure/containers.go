@@ -94,7 +94,7 @@ func (c *containers) startContainerd() error {
 	}
 	image, err := oci.Build(oci.Spec{
 		Layers:     [][]oci.File{{{Path: "/hog", Mode: 0o755, Data: self}}},
-		Entrypoint: []string{"/hog"}, Env: []string{fixtures.WorkloadEnv},
+		Entrypoint: []string{"/hog"}, Env: []string{fixtures.TestProgramEnv},
 	})
 	if err != nil {
 		return err

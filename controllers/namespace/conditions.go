@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// updateStatus writes the result of a pass into the namespace's status, if it has changed.
+// updateStatus writes the remaining content and the errors to the status of the namespace, if they have changed.
 func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, content *remainingContent) error {
 	updated := ns.DeepCopy()
 	updated.Status.Phase = corev1.NamespaceTerminating

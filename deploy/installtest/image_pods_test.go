@@ -19,8 +19,8 @@ import (
 // moved is the name of the Deployment whose pod the descheduler moves.
 const moved = "moved"
 
-// checkMove creates a Deployment for the scheduler of the image, adds a taint to the node of its pod, and waits until the
-// descheduler of the image has evicted the pod and a new one is ready on the other simulated node.
+// checkMove creates a Deployment for the scheduler of the image and adds a taint to the node of its pod. It waits until
+// the descheduler of the image has evicted the pod and a new pod is ready on the other simulated node.
 func (c *cluster) checkMove(t *testing.T) {
 	t.Helper()
 	labels := map[string]string{"app": moved}

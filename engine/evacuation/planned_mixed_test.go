@@ -44,8 +44,8 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "evict batch-1")
 }
 
-// TestReplacementBeforeEvictionResult checks another client that evicts the pod after the Hold is
-// created. The view shows the replacement at the same time.
+// TestReplacementBeforeEvictionResult checks a move whose pod another client evicts after the Hold is created. The
+// cluster state has the replacement before the result of the eviction arrives.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s := newTestMachine(t, PlanOptions{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")

@@ -1,6 +1,6 @@
-// Package nodepressure is the kubelet's eviction manager as a state machine. For one node it decides, when
-// memory, disk, inodes or process IDs run short, which conditions are true, what to reclaim first, which pod
-// to evict, and which new pods to reject.
+// Package nodepressure is the kubelet's eviction manager as a state machine for one node. When memory, disk, inodes or
+// process IDs run short, it decides which conditions are true, what to reclaim first, which pod to evict, and which new
+// pods to reject.
 //
 //	       Step(now, Observation)
 //	               │

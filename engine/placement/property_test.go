@@ -144,8 +144,8 @@ func TestDryRunEqualsRemoval(t *testing.T) {
 	}
 }
 
-// TestScoresStayWithinBounds checks that the total is the sum of the scores, that each score
-// is between 0 and 100 times the weight, and that the selected node is among the top nodes.
+// TestScoresStayWithinBounds checks that the total is the sum of the scores, and that each score is between 0 and 100
+// times the weight. The selected node is one of the nodes with the highest total.
 func TestScoresStayWithinBounds(t *testing.T) {
 	profile := profile(t)
 	for seed := range int64(300) {

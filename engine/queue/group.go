@@ -30,9 +30,8 @@ func (a alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.Queuein
 
 func (a alwaysQueue) MayFit(string) (bool, decision.PluginSet) { return true, 0 }
 
-// group holds the unschedulable pods with one key. A rejection of one pod applies to all
-// of them, so an event queues one pod, the trial pod, and the next only if the trial pod is not
-// rejected.
+// group holds the unschedulable pods with one key. A rejection of one pod applies to all of them, so an event queues only
+// one pod, the trial pod. The next pod is queued if the trial pod is not rejected.
 type group struct {
 	key     any
 	hints   QueueingHints

@@ -34,8 +34,8 @@ at 10s pod high1..high2 cpu=1 priority=10
 at 20s delete node n2
 until 1m`
 
-// TestFramesLeadToTheSummary replays the frames and compares the last state and the timeline with the summary.
-func TestFramesLeadToTheSummary(t *testing.T) {
+// TestFramesMatchSummary replays the frames and compares the last state and the timeline with the summary.
+func TestFramesMatchSummary(t *testing.T) {
 	nodes, pods := map[string]bool{}, map[string]string{}
 	lines, last := 0, 0.0
 	result, err := Run(context.Background(), newSimulation(t, overload), DefaultLimits, func(f *Frame) error {

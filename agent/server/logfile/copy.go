@@ -18,9 +18,9 @@ const (
 	statusInterval = time.Second
 )
 
-// Copy writes the part of the log at path that q requests. With Follow it waits for a log that
-// does not exist yet, and returns when ctx is done, or when ended reports that the container
-// writes no more and everything is copied. Without Follow a missing log is os.ErrNotExist.
+// Copy writes the part of the log at path that q requests. Without Follow a missing log is os.ErrNotExist. With Follow it
+// waits for a log that does not exist yet. It then returns when ctx is done, or when ended reports that the container
+// writes no more and everything is copied.
 func Copy(ctx context.Context, out io.Writer, path string, q Request, ended func(context.Context) (bool, error)) error {
 	current, err := openLog(ctx, path, q, ended)
 	if err != nil || current == nil {

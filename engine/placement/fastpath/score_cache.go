@@ -74,9 +74,9 @@ func (e *Engine) maxLag() int64 {
 	return int64(max(e.state.NumNodes()*e.tune.maxLagPercent/100, e.tune.minLag))
 }
 
-// worthCaching reports whether a cache of a class that was last used gap decisions ago fits
-// into memory, or may replace a cache that has been unused for more than twice as long. So
-// classes used in rotation do not evict each other's caches.
+// worthCaching reports whether the cache of a class that was last used gap decisions ago fits into memory, or may replace
+// another cache. The other cache must have been unused for more than twice as long, so that classes used in rotation do
+// not evict each other's caches.
 func (e *Engine) worthCaching(gap uint64) bool {
 	if len(e.caches) == 0 || e.cacheBytes+e.cacheBytes/len(e.caches) <= e.maxCacheBytes() {
 		return true

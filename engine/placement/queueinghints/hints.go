@@ -8,12 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Hints gives the queueing hints for unschedulable pods with one key; it implements
-// queue.QueueingHints. Such pods are rejected on each node by one of a set of plugins. An
-// event that none of these plugins registered for does not change that. For any other
-// event, the hint is positive, or it names the plugin that rejects the pods now on the
-// node of the event, which is added to the set. So no event is missed, although a positive
-// hint may turn out to be wrong.
+// Hints gives the queueing hints for unschedulable pods with one key; it implements queue.QueueingHints. Such pods are
+// rejected on each node by one of a set of plugins. An event that none of these plugins registered for does not change
+// that. Any other event gets a positive hint, or the hint names the plugin that now rejects the pods on the node of the
+// event; that plugin is added to the set. So no event is missed, although a positive hint may turn out to be wrong.
 //
 // For a pod that may preempt, the hint is also positive if the pod would fit after preempting
 // all pods of lower priority on a node.

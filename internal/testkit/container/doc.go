@@ -1,5 +1,5 @@
 // Package container gives each test its own containerd or embedded runtime, with
-// images to run in it. It builds the images from the workload program (agent/testprogram)
+// images to run in it. It builds the images from the test program (agent/testprogram)
 // and a static busybox.
 //
 //	r := container.StartContainerd(t, nil)       // containerd, network and cgroup; or StartEmbedded

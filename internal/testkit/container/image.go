@@ -24,7 +24,7 @@ var workload struct {
 	err   error
 }
 
-// Image returns an image with the workload program as its entrypoint and with a shell:
+// Image returns an image with the test program as its entrypoint and with a shell:
 // /bin/sh and the other applets of busybox. User 1000 has the name "user".
 func Image(t testing.TB) v1.Image {
 	t.Helper()
