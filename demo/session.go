@@ -30,7 +30,7 @@ type session struct {
 	Options
 	printer
 	client     kubernetes.Interface
-	holds      *v1alpha1.Client
+	holds      v1alpha1.Client
 	pods       *podTracker
 	actStarted time.Time          // start of the act
 	stopWatch  context.CancelFunc // stops the pod tracker

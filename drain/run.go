@@ -22,7 +22,7 @@ import (
 // Drain drains nodes of a cluster through its API server. It is synchronous code: Events and Env determine how it waits.
 type Drain struct {
 	Client    kubernetes.Interface
-	Holds     *v1alpha1.Client // nil: Holds are not read
+	Holds     v1alpha1.Client  // nil: Holds are not read
 	Events    informers.Events // nil: watches of Client and Holds
 	Scheduler Scheduler
 	Nodes     []string

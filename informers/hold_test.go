@@ -26,7 +26,7 @@ const holdFormat = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":
 	`"victim":{"uid":"v","priority":7,"requests":{"cpu":"500m"},"labels":{"app":"web"},"hostPorts":[{"port":80}]}}}`
 
 // holdAPI serves one Hold in the list and one in the watch, or an error.
-func holdAPI(t *testing.T, code int) *v1alpha1.Client {
+func holdAPI(t *testing.T, code int) v1alpha1.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -16,7 +16,7 @@ import (
 
 // List returns all objects that scheduling reads, without finished pods. If holds is nil,
 // it lists no Holds.
-func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Client) ([]runtime.Object, error) {
+func List(ctx context.Context, client kubernetes.Interface, holds v1alpha1.Client) ([]runtime.Object, error) {
 	core, apps, storage := client.CoreV1(), client.AppsV1(), client.StorageV1()
 	options := metav1.ListOptions{}
 	lists := []struct {

@@ -19,7 +19,7 @@ import (
 // Source collects events until they are taken.
 type Source struct {
 	client    kubernetes.Interface
-	holds     *v1alpha1.Client // nil: no holds
+	holds     v1alpha1.Client // nil: no holds
 	onServed  func(kind string, served bool)
 	onPod     func(*corev1.Pod)
 	onNode    func(*corev1.Node)
@@ -48,7 +48,7 @@ func New(client kubernetes.Interface) *Source {
 
 // WatchHolds makes the source watch Holds, if they are served and may be read. It must be called
 // before Run.
-func (s *Source) WatchHolds(client *v1alpha1.Client) {
+func (s *Source) WatchHolds(client v1alpha1.Client) {
 	s.holds = client
 	s.unsynced = append(s.unsynced, v1alpha1.HoldsResource)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/api/v1alpha1"
@@ -49,7 +50,11 @@ func TestDetectHoldSupport(t *testing.T) {
 		if tc.requestFails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		r := newRunner(Options{Client: client, Holds: &v1alpha1.Client{}})
+		holds, err := v1alpha1.NewClient(&rest.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRunner(Options{Client: client, Holds: holds})
 		r.state.holdsServed = tc.served
 		r.state.upsert(conversion.New().Pod(newReplica(1, "n1")))
 		support := r.detectHoldSupport(t.Context(), now)

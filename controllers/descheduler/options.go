@@ -31,7 +31,7 @@ const (
 // Options configure a Runner.
 type Options struct {
 	Client kubernetes.Interface
-	Holds  *v1alpha1.Client        // nil: Holds are neither read nor created
+	Holds  v1alpha1.Client         // nil: Holds are neither read nor created
 	Events informers.Events        // with details; nil: watches of Client and Holds
 	Usage  metricsclient.Interface // metrics.k8s.io, read if a strategy uses measured usage
 	Policy descheduling.Policy
