@@ -13,6 +13,10 @@ import (
 // Client is a controller's access to the API: a cache filled by lagging watches, and requests
 // with latency and faults. Killing it clears its state. It implements Actor.
 type Client struct {
+	// OnDelivered observes what the watches deliver, before the controller; old is nil for a new object, current for a
+	// deleted one. May be nil.
+	OnDelivered func(k store.Kind, old, current store.Object)
+
 	w          *World
 	name       string
 	controller Controller
@@ -89,6 +93,9 @@ func (c *Client) Replace(k store.Kind, list []store.Object) {
 // update sets an object in the cache, or deletes it if current is nil, and calls OnChange once all kinds are listed.
 func (c *Client) update(k store.Kind, key string, current store.Object) {
 	old := c.cache[k][key]
+	if c.OnDelivered != nil {
+		c.OnDelivered(k, old, current)
+	}
 	if current == nil {
 		delete(c.cache[k], key)
 	} else {

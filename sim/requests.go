@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -14,6 +16,11 @@ import (
 // nil. kind is a request kind for faults. The seed decides whether a request in flight is executed
 // when the actor is killed.
 func (c *Client) Request(kind, key string, execute func() error, onResult func(error)) {
+	c.RequestUntil(time.Time{}, kind, key, execute, onResult)
+}
+
+// RequestUntil is Request with a deadline, at which the sender stops to wait for a response; zero: none.
+func (c *Client) RequestUntil(deadline time.Time, kind, key string, execute func() error, onResult func(error)) {
 	generation := c.generation
 	c.requests++
 	if c.killAtRequest(execute) {
@@ -21,6 +28,11 @@ func (c *Client) Request(kind, key string, execute func() error, onResult func(e
 	}
 	fault, _ := c.w.faults.OfRequest(kind, key)
 	c.w.LogFault(fault, kind, c.name, key)
+	if unanswered := fault == NeverAnswered || fault == Delayed; unanswered && !deadline.IsZero() {
+		respond := onResult
+		onResult = nil
+		c.AtTime(deadline, func() { respond(context.DeadlineExceeded) })
+	}
 	c.w.After(c.w.o.Latency, func() {
 		if c.generation != generation && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
 			return
@@ -31,6 +43,30 @@ func (c *Client) Request(kind, key string, execute func() error, onResult func(e
 				onResult(err)
 			}
 		})
+	})
+}
+
+// EvictionHandler is the API server's handler of evictions. It passes the error of the response to respond. It injects
+// the faults of the request, including its latency.
+type EvictionHandler func(actor, namespace string, e *policyv1.Eviction, respond func(error))
+
+// SetEvictionHandler sets the handler of the evictions that actors request with Evict.
+func (w *World) SetEvictionHandler(h EvictionHandler) { w.evictions = h }
+
+// Evict requests an eviction.
+func (c *Client) Evict(namespace string, e *policyv1.Eviction, onResult func(error)) {
+	generation := c.generation
+	c.requests++
+	if c.killAtRequest(func() error {
+		c.w.evictions(c.name, namespace, e, func(error) {})
+		return nil
+	}) {
+		return
+	}
+	c.w.evictions(c.name, namespace, e, func(err error) {
+		if c.generation == generation {
+			onResult(err)
+		}
 	})
 }
 

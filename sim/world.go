@@ -43,6 +43,7 @@ type World struct {
 	stopped    bool // by Options.Stop
 	onClose    []func()
 	killPoint  *KillPoint
+	evictions  EvictionHandler
 }
 
 // New returns a world without actors or objects. Close it.

@@ -130,7 +130,7 @@ func TestRequestFaults(t *testing.T) {
 func TestWorkQueueBacksOff(t *testing.T) {
 	w, c := start(t)
 	var times []time.Duration
-	q := sim.NewWorkQueue(c.Client, func(_ string, done func(time.Duration, error)) {
+	q := sim.NewWorkQueue(c.Client, 1, func(_ string, done func(time.Duration, error)) {
 		if times = append(times, w.Elapsed()-10*time.Second); len(times) < 4 {
 			done(0, errors.New("not yet"))
 			return
@@ -138,9 +138,32 @@ func TestWorkQueueBacksOff(t *testing.T) {
 		done(0, nil)
 	})
 	q.Add("key", 0)
-	q.Add("key", time.Second) // no effect: the key is already due
+	q.Add("key", time.Second) // no effect: the earlier end of a delay counts
 	run(t, w, time.Minute)
-	if want := []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond, 70 * time.Millisecond}; !slices.Equal(times, want) {
+	if want := []time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, 35 * time.Millisecond}; !slices.Equal(times, want) {
 		t.Errorf("reconciled at %v, want %v", times, want)
+	}
+}
+
+// TestWorkQueueLimitsWorkers checks that keys wait for a free worker in order, and that a key that is added while it is
+// processed is processed once more.
+func TestWorkQueueLimitsWorkers(t *testing.T) {
+	w, c := start(t)
+	var log []string
+	at := func() string { return (w.Elapsed() - 10*time.Second).String() }
+	var q *sim.WorkQueue[string]
+	q = sim.NewWorkQueue(c.Client, 2, func(key string, done func(time.Duration, error)) {
+		log = append(log, key+" at "+at())
+		if len(log) == 1 {
+			q.Add(key, 0)
+		}
+		w.After(time.Second, func() { done(0, nil) })
+	})
+	for _, key := range []string{"a", "b", "c", "b"} {
+		q.Add(key, 0)
+	}
+	run(t, w, time.Minute)
+	if want := []string{"a at 0s", "b at 0s", "c at 1s", "a at 1s"}; !slices.Equal(log, want) {
+		t.Errorf("processed %q, want %q", log, want)
 	}
 }

@@ -86,7 +86,7 @@ func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.D
 	case !isPermanentRejection(err):
 		return err
 	}
-	k.o.Log.Error(err, "Failed to complete a displacement record, permanently; only the journal has the complete record", "event", klog.KRef(e.Namespace, e.Name))
+	k.log.Error(err, "Failed to complete a displacement record, permanently; only the journal has the complete record", "event", klog.KRef(e.Namespace, e.Name))
 	if err := k.appendJournal(next); err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@ package displacementrecords
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
@@ -23,6 +24,7 @@ import (
 // controller maintains displacement records and Avoid Holds.
 type controller struct {
 	o                       Options
+	log                     klog.Logger
 	now                     func() time.Time
 	started                 time.Time
 	settleDelay, batchDelay time.Duration
@@ -31,11 +33,12 @@ type controller struct {
 	nodes                   corelisters.NodeLister
 	records                 cache.Indexer // of entries
 	holds                   holdStore     // nil: Holds are disabled
+	unservedLogged          bool          // see resync
 
-	recordQueue  *workqueue.Queue[string]    // UIDs of pods that may need a record
-	ownerQueue   *workqueue.Queue[owner]     // owners whose records may be incomplete
-	journalQueue *workqueue.Queue[string]    // keys of entries that the journal may lack
-	holdQueue    *workqueue.Queue[ownerNode] // nodes that an owner's pods may have to avoid
+	recordQueue  runner.Queue[string]    // UIDs of pods that may need a record
+	ownerQueue   runner.Queue[owner]     // owners whose records may be incomplete
+	journalQueue runner.Queue[string]    // keys of entries that the journal may lack
+	holdQueue    runner.Queue[ownerNode] // nodes that an owner's pods may have to avoid
 
 	mu          sync.Mutex
 	pending     map[string]*corev1.Pod        // by UID: the pods of recordQueue
@@ -88,77 +91,53 @@ func toEntry(obj any) (any, error) {
 	return &entry{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion}, rec: FromEvent(e)}, nil
 }
 
-// Run maintains displacement records until ctx is done. It returns an error only if it cannot start.
-func Run(ctx context.Context, o Options) error {
-	k := newController(ctx, o)
-	var holds holdStore
-	if o.Holds != nil {
-		holds = &apiHoldStore{holds: o.Holds, discovery: o.Client.Discovery()}
-	}
-	return k.run(ctx, holds)
+// Run maintains displacement records until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, o Options) error {
+	return run(ctx, p, newHoldStore(p.Client, o), o)
 }
 
-func newController(ctx context.Context, o Options) *controller {
-	k := &controller{o: o, now: o.Env.Now, started: o.Env.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
+func run(ctx context.Context, p runner.Process, holds holdStore, o Options) error {
+	events := informers.NewSharedInformerFactoryWithOptions(p.Client, 0,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = journal.Label }))
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error {
+		return newController(p, o).add(p, events.Events().V1().Events().Informer(), holds)
+	}, events)
+}
+
+// Add adds the controller to a process. events are at least those with records.
+func Add(p *runner.Process, events cache.SharedIndexInformer, o Options) error {
+	return newController(p, o).add(p, events, newHoldStore(p.Client, o))
+}
+
+func newController(p *runner.Process, o Options) *controller {
+	k := &controller{o: o, log: p.Log, now: p.Now, started: p.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
-	host, _ := os.Hostname()
-	k.displacer = displacer.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
-	k.recordQueue = workqueue.New(ctx, "displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
-	k.ownerQueue = workqueue.New(ctx, "displacement_completions", "Completing displacement records", o.Log, k.completeRecords)
-	k.journalQueue = workqueue.New(ctx, "displacement_journal", "Writing to the journal", o.Log, k.journalRecord)
-	k.holdQueue = workqueue.New(ctx, "avoid_holds", "Reconciling the Avoid Hold", o.Log, k.reconcileHold)
+	k.displacer = displacer.Displacer{Client: p.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + p.Host, OnDisplaced: o.OnDisplaced}
+	k.recordQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_records", Action: "Writing the displacement record", Workers: workers}, k.writeMissingRecord)
+	k.ownerQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_completions", Action: "Completing displacement records", Workers: workers}, k.completeRecords)
+	k.journalQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_journal", Action: "Writing to the journal", Workers: 2 * workers}, k.journalRecord)
+	k.holdQueue = runner.NewQueue(p, runner.QueueOptions{Name: "avoid_holds", Action: "Reconciling the Avoid Hold", Workers: 1}, k.reconcileHold)
 	return k
 }
 
-func (k *controller) run(ctx context.Context, holds holdStore) error {
+// add adds the controller to a process. If holds is nil, Holds are neither read nor written.
+func (k *controller) add(p *runner.Process, records cache.SharedIndexInformer, holds holdStore) error {
 	if err := k.loadJournal(); err != nil {
 		return err
 	}
-	k.holds = holds
-	events := informers.NewSharedInformerFactoryWithOptions(k.o.Client, 0,
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = journal.Label }))
-	synced, err := k.watch(events)
-	if err != nil {
+	if k.holds = holds; holds != nil {
+		runner.Repeat(p, resyncInterval, k.resync)
+	}
+	if err := records.SetTransform(toEntry); err != nil {
 		return err
 	}
-	events.Start(ctx.Done())
-	k.o.Factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil
-	}
-	parts := []func(){
-		func() { k.recordQueue.Run(ctx, workers) },
-		func() { k.ownerQueue.Run(ctx, workers) },
-		func() { k.journalQueue.Run(ctx, 2*workers) },
-	}
-	if holds != nil {
-		parts = append(parts, func() { k.holdQueue.Run(ctx, 1) }, func() { k.runResyncs(ctx) })
-	}
-	runner.Concurrently(parts...)
-	return nil
-}
-
-func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
-	records := events.Events().V1().Events().Informer()
-	if err := records.SetTransform(toEntry); err != nil {
-		return nil, err
-	}
 	if err := records.AddIndexers(indexers); err != nil {
-		return nil, err
+		return err
 	}
-	core := k.o.Factory.Core().V1()
-	pods, nodes := core.Pods().Informer(), core.Nodes().Informer()
-	k.records, k.pods, k.nodes = records.GetIndexer(), core.Pods().Lister(), core.Nodes().Lister()
-	if err := workqueue.Watch(records, k.onRecord); err != nil {
-		return nil, err
-	}
-	if err := workqueue.Watch(pods, k.onPod); err != nil {
-		return nil, err
-	}
-	if err := workqueue.Watch(nodes, k.onNode); err != nil {
-		return nil, err
-	}
-	return []cache.InformerSynced{records.HasSynced, pods.HasSynced, nodes.HasSynced}, nil
+	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
+	k.records, k.pods, k.nodes = records.GetIndexer(), pods.Lister(), nodes.Lister()
+	p.Queues.WaitFor(records.HasSynced, pods.Informer().HasSynced, nodes.Informer().HasSynced)
+	return errors.Join(workqueue.Watch(records, k.onRecord), workqueue.Watch(pods.Informer(), k.onPod), workqueue.Watch(nodes.Informer(), k.onNode))
 }
 
 // loadJournal reads which records the journal contains.
@@ -168,7 +147,7 @@ func (k *controller) loadJournal() error {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
 	for _, lineErr := range malformed {
-		k.o.Log.Error(lineErr, "Skipping a malformed journal line")
+		k.log.Error(lineErr, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
 		if k.now().Sub(d.Time) < 2*maxRecordAge {

@@ -15,13 +15,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
+	"github.com/berthproject/berth/controllers/runner/runnertest"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -67,6 +68,13 @@ func newHarness(t *testing.T, seed uint64, instances int) *harness {
 	return h
 }
 
+// newProcess returns a process whose queues only record keys.
+func newProcess(client kubernetes.Interface) *runner.Process {
+	p := runnertest.NewProcess(&runnertest.Queues{})
+	p.Client = client
+	return p
+}
+
 // start starts an instance with its journal and empty caches.
 func (h *harness) start(dir string) *instance {
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
@@ -74,7 +82,7 @@ func (h *harness) start(dir string) *instance {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = j.Close() })
-	k := newController(h.t.Context(), Options{Client: h.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	k := newController(newProcess(h.client), Options{Journal: j, Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
 	k.now = func() time.Time { return h.now }
 	if err := k.loadJournal(); err != nil {
 		h.t.Fatal(err)

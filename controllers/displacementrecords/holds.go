@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
@@ -34,9 +35,17 @@ type holdStore interface {
 
 // apiHoldStore is the holdStore of an API server.
 type apiHoldStore struct {
-	holds     *v1alpha1.Client
+	holds     v1alpha1.Client
 	discovery discovery.DiscoveryInterface
 	served    atomic.Bool // never reset
+}
+
+// newHoldStore returns the Holds of an API server, or nil if they are disabled.
+func newHoldStore(client kubernetes.Interface, o Options) holdStore {
+	if o.Holds == nil {
+		return nil
+	}
+	return &apiHoldStore{holds: o.Holds, discovery: client.Discovery()}
 }
 
 func (c *apiHoldStore) Served() (bool, error) {

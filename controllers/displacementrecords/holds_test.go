@@ -12,10 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -91,7 +89,7 @@ var testOwnerNode = ownerNode{"ns", "rs", "n1"}
 func newHoldHarness(t *testing.T) *holdHarness {
 	b := &holdHarness{t: t, at: time.Unix(1e6, 0), fakeHoldStore: &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}, nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
 		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
-	b.controller = newController(t.Context(), Options{Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	b.controller = newController(newProcess(nil), Options{Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
 	b.controller.now = func() time.Time { return b.at }
 	b.controller.holds, b.controller.records, b.controller.nodes = b.fakeHoldStore, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), corelisters.NewNodeLister(b.nodes)
 	b.controller.pods = corelisters.NewPodLister(b.pods)

@@ -108,7 +108,7 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 				return 0, err
 			}
 			if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) { // otherwise the namespace is being deleted
-				k.o.Log.Error(err, "Failed to write a displacement event, permanently; only the journal has the record", "pod", klog.KObj(p))
+				k.log.Error(err, "Failed to write a displacement event, permanently; only the journal has the record", "pod", klog.KObj(p))
 			}
 			if err := k.appendJournal(rec); err != nil {
 				return 0, err

@@ -3,12 +3,7 @@ package displacementrecords
 import (
 	"time"
 
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
-
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -30,14 +25,10 @@ const (
 
 // Options configures the controller.
 type Options struct {
-	Client  kubernetes.Interface
-	Factory informers.SharedInformerFactory // of pods and nodes; started by Run if needed
-	Holds   *v1alpha1.Client                // nil: Holds are neither read nor written
-	Journal *journal.Journal                // nil: none
+	Holds   v1alpha1.Client  // nil: Holds are neither read nor written
+	Journal *journal.Journal // nil: none
 	// Backoff defines how long Avoid Holds last. With First 0 none are created.
 	Backoff displacement.Backoff
 	// OnDisplaced is called for each record that this controller writes first. It may be nil.
 	OnDisplaced func(*journal.Displacement)
-	Env         runner.Environment
-	Log         klog.Logger
 }

@@ -2,32 +2,28 @@ package displacementrecords
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// runResyncs passes over all Holds periodically while they are served.
-func (k *controller) runResyncs(ctx context.Context) {
-	logged := false
-	for {
-		served, err := k.holds.Served()
-		switch {
-		case err == nil && served:
-			k.resyncHolds(ctx)
-		case err == nil && !logged:
-			logged = true
-			k.o.Log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
-		}
-		if !runner.Sleep(ctx, k.o.Env, resyncInterval) {
-			return
-		}
+// resync passes over all Holds while they are served.
+func (k *controller) resync(ctx context.Context) {
+	served, err := k.holds.Served()
+	if err == nil && !served && !k.unservedLogged {
+		k.unservedLogged = true
+		k.log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
+	}
+	if err == nil && served {
+		k.resyncHolds(ctx)
 	}
 }
 
@@ -37,7 +33,7 @@ func (k *controller) resyncHolds(ctx context.Context) {
 	list, err := k.holds.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.o.Log.Error(err, "Failed to list Holds; retrying")
+			k.log.Error(err, "Failed to list Holds; retrying")
 		}
 		return
 	}
@@ -46,7 +42,7 @@ func (k *controller) resyncHolds(ctx context.Context) {
 		switch {
 		case !h.Spec.Until.Add(retention(h)).After(k.now()):
 			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				k.o.Log.Error(err, "Failed to delete an expired Hold; retrying", "hold", h.Namespace+"/"+h.Name)
+				k.log.Error(err, "Failed to delete an expired Hold; retrying", "hold", h.Namespace+"/"+h.Name)
 			}
 		case isManaged(h):
 			k.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
@@ -71,7 +67,7 @@ func (k *controller) onNode(old, cur *corev1.Node) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for p := range k.ownerNodes[n.Name] {
+	for _, p := range slices.SortedFunc(maps.Keys(k.ownerNodes[n.Name]), func(a, b ownerNode) int { return strings.Compare(a.String(), b.String()) }) {
 		k.holdQueue.Add(p)
 	}
 }

@@ -9,10 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
@@ -28,9 +26,11 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		counted := 0
-		k := newController(t.Context(), Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
-			OnDisplaced: func(*journal.Displacement) { counted++ }})
-		go func() { done <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
+		process := newProcess(h.client)
+		process.Informers = informers.NewSharedInformerFactory(h.client, 0)
+		go func() {
+			done <- run(ctx, *process, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}, Options{OnDisplaced: func(*journal.Displacement) { counted++ }})
+		}()
 		synctest.Wait()
 		p := h.randomPod()
 		record := newRecordEvent(t, "ns", h.now, func(d *journal.Displacement) {
@@ -56,7 +56,7 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		k.o.Factory.Shutdown()
+		process.Informers.Shutdown()
 	})
 }
 
@@ -72,9 +72,11 @@ func TestRun(t *testing.T) {
 		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		k := newController(t.Context(), Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
-			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
-		go func() { done <- k.run(ctx, store) }()
+		process := newProcess(h.client)
+		process.Informers = informers.NewSharedInformerFactory(h.client, 0)
+		go func() {
+			done <- run(ctx, *process, store, Options{Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
+		}()
 		synctest.Wait()
 
 		p := h.randomPod()
@@ -114,6 +116,6 @@ func TestRun(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		k.o.Factory.Shutdown()
+		process.Informers.Shutdown()
 	})
 }

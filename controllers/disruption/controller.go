@@ -5,18 +5,12 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
@@ -38,43 +32,37 @@ type controller struct {
 	pods        corelisters.PodLister
 	budgets     policylisters.PodDisruptionBudgetLister
 	budgetCache *budgetCache
-	scales      *scaleLister
+	workloads   *Workloads
 	events      record.EventRecorder
 
-	budgetQueue   *workqueue.Queue[key] // of budgets
-	stalePodQueue *workqueue.Queue[key] // pods with a DisruptionTarget condition
+	budgetQueue   runner.Queue[key] // of budgets
+	stalePodQueue runner.Queue[key] // pods with a DisruptionTarget condition
 
 	mu         sync.Mutex
 	lastEvents map[types.UID]string // by UID of the budget: its last events, formatted
 }
 
-// Run updates budgets until ctx is done. It starts factory, which supplies pods, budgets and the built-in workloads.
-// customScales returns the scale of owners of other kinds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, customScales Scales, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	pods, budgets := factory.Core().V1().Pods(), factory.Policy().V1().PodDisruptionBudgets()
-	d := &controller{client: client, now: env.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
-		scales: newScaleLister(factory, customScales), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
-		lastEvents: map[types.UID]string{}}
-	d.budgetQueue = workqueue.New(ctx, "disruption", "Updating the disruption budget", log, d.reconcileBudget)
-	d.stalePodQueue = workqueue.New(ctx, "stale_pod_disruption", "Clearing the DisruptionTarget condition", log, d.clearDisruptionTarget)
+// Run updates budgets until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, customScales Scales) error {
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, customScales) })
+}
+
+// Add adds the controller to a process. customScales returns the scale of owners other than the built-in workloads and may
+// be nil.
+func Add(p *runner.Process, customScales Scales) error {
+	pods, budgets := p.Informers.Core().V1().Pods(), p.Informers.Policy().V1().PodDisruptionBudgets()
+	d := &controller{client: p.Client, now: p.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
+		workloads: NewWorkloads(p.Informers, customScales), events: p.Events, lastEvents: map[types.UID]string{}}
+	d.budgetQueue = runner.NewQueue(p, runner.QueueOptions{Name: "disruption", Action: "Updating the disruption budget", Workers: workers}, d.reconcileBudget)
+	d.stalePodQueue = runner.NewQueue(p, runner.QueueOptions{Name: "stale_pod_disruption", Action: "Clearing the DisruptionTarget condition", Workers: 1}, d.clearDisruptionTarget)
+	p.Queues.WaitFor(append(d.workloads.synced, pods.Informer().HasSynced, budgets.Informer().HasSynced)...)
 	if err := workqueue.Watch(budgets.Informer(), d.onBudget); err != nil {
 		return err
 	}
 	if err := workqueue.Watch(pods.Informer(), d.onPod); err != nil {
 		return err
 	}
-	if err := d.scales.watch(d.onScaleChanged); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), append(d.scales.synced, pods.Informer().HasSynced, budgets.Informer().HasSynced)...) {
-		return nil
-	}
-	runner.Concurrently(func() { d.stalePodQueue.Run(ctx, 1) }, func() { d.budgetQueue.Run(ctx, workers) })
-	return nil
+	return d.workloads.watch(p.Informers, d.onScaleChanged)
 }
 
 func (d *controller) onBudget(old, cur *policyv1.PodDisruptionBudget) {

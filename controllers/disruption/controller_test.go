@@ -39,7 +39,9 @@ func runController(t *testing.T, customScales Scales, test func(h *harness), obj
 		h := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
 		factory := informers.NewSharedInformerFactory(h.api, 0)
 		done := make(chan error, 1)
-		go func() { done <- Run(ctx, h.api, customScales, factory, runner.Production(), klog.Background()) }()
+		go func() {
+			done <- Run(ctx, runner.Process{Environment: runner.Production(), Client: h.api, Informers: factory, Log: klog.Background()}, customScales)
+		}()
 		test(h)
 		cancel()
 		if err := <-done; err != nil {

@@ -33,8 +33,8 @@ func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration,
 		return 0, err
 	}
 	now := d.now()
-	query := d.scales.forNamespace(ctx, b.Namespace)
-	c := budget.StatusInputs{Budget: d.budgetCache.get(b), Pods: pods, Scale: query.scaleOf, Now: now}.ComputeStatus()
+	query := d.workloads.Query(ctx, b.Namespace)
+	c := budget.StatusInputs{Budget: d.budgetCache.get(b), Pods: pods, Scale: query.Scale, Now: now}.ComputeStatus()
 	d.recordEvents(b, c.Events)
 	if err := d.updateStatus(ctx, b, &c, now); err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,38 +34,34 @@ func (e *NoScaleError) Error() string {
 	return e.Resource + " does not implement the scale subresource"
 }
 
-// scaleLister reads the desired number of pods of controllers.
-type scaleLister struct {
+// Workloads reads the desired number of pods of workloads.
+type Workloads struct {
 	replicaSets  appslisters.ReplicaSetLister
 	deployments  appslisters.DeploymentLister
 	statefulSets appslisters.StatefulSetLister
 	controllers  corelisters.ReplicationControllerLister
 	customScales Scales
-	factory      informers.SharedInformerFactory
 	synced       []cache.InformerSynced
 }
 
-func newScaleLister(f informers.SharedInformerFactory, customScales Scales) *scaleLister {
+// NewWorkloads returns Workloads that read the built-in workloads from a factory's caches. customScales returns the scale
+// of all others and may be nil.
+func NewWorkloads(f informers.SharedInformerFactory, customScales Scales) *Workloads {
 	apps, core := f.Apps().V1(), f.Core().V1()
-	return &scaleLister{replicaSets: apps.ReplicaSets().Lister(), deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
-		controllers: core.ReplicationControllers().Lister(), customScales: customScales, factory: f,
+	return &Workloads{replicaSets: apps.ReplicaSets().Lister(), deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
+		controllers: core.ReplicationControllers().Lister(), customScales: customScales,
 		synced: []cache.InformerSynced{apps.ReplicaSets().Informer().HasSynced, apps.Deployments().Informer().HasSynced,
 			apps.StatefulSets().Informer().HasSynced, core.ReplicationControllers().Informer().HasSynced}}
 }
 
-// watch calls onChange with the namespace of each controller whose replicas change.
-func (s *scaleLister) watch(onChange func(namespace string)) error {
-	apps, core := s.factory.Apps().V1(), s.factory.Core().V1()
-	if err := watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, onChange); err != nil {
-		return err
-	}
-	if err := watchReplicas(apps.Deployments().Informer(), func(o *appsv1.Deployment) *int32 { return o.Spec.Replicas }, onChange); err != nil {
-		return err
-	}
-	if err := watchReplicas(apps.StatefulSets().Informer(), func(o *appsv1.StatefulSet) *int32 { return o.Spec.Replicas }, onChange); err != nil {
-		return err
-	}
-	return watchReplicas(core.ReplicationControllers().Informer(), func(o *corev1.ReplicationController) *int32 { return o.Spec.Replicas }, onChange)
+// watch calls onChange with the namespace of each workload whose replicas change.
+func (w *Workloads) watch(f informers.SharedInformerFactory, onChange func(namespace string)) error {
+	apps, core := f.Apps().V1(), f.Core().V1()
+	return errors.Join(
+		watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, onChange),
+		watchReplicas(apps.Deployments().Informer(), func(o *appsv1.Deployment) *int32 { return o.Spec.Replicas }, onChange),
+		watchReplicas(apps.StatefulSets().Informer(), func(o *appsv1.StatefulSet) *int32 { return o.Spec.Replicas }, onChange),
+		watchReplicas(core.ReplicationControllers().Informer(), func(o *corev1.ReplicationController) *int32 { return o.Spec.Replicas }, onChange))
 }
 
 func watchReplicas[T interface {
@@ -90,20 +87,21 @@ func replicasOrDefault(n *int32) int32 {
 	return *n
 }
 
-// scaleQuery reads the scales for one computation.
-type scaleQuery struct {
-	*scaleLister
+// Query reads scales for one computation of a budget's status.
+type Query struct {
+	*Workloads
 	ctx       context.Context
 	namespace string
 	err       error // the last transient error
 }
 
-func (s *scaleLister) forNamespace(ctx context.Context, namespace string) *scaleQuery {
-	return &scaleQuery{scaleLister: s, ctx: ctx, namespace: namespace}
+// Query returns a Query in a namespace.
+func (w *Workloads) Query(ctx context.Context, namespace string) *Query {
+	return &Query{Workloads: w, ctx: ctx, namespace: namespace}
 }
 
-// scaleOf returns the scale of a controller or of the Deployment that owns it.
-func (q *scaleQuery) scaleOf(o model.Owner) budget.Scale {
+// Scale returns the scale of a controller or of the Deployment that owns it.
+func (q *Query) Scale(o model.Owner) budget.Scale {
 	if cached := q.cachedScale(o); cached != nil {
 		return *cached
 	}
@@ -125,7 +123,7 @@ func (q *scaleQuery) scaleOf(o model.Owner) budget.Scale {
 }
 
 // cachedScale returns the scale of a controller from the informer caches, or nil.
-func (q *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
+func (q *Query) cachedScale(o model.Owner) *budget.Scale {
 	switch {
 	case o.Kind == "ReplicaSet" && inGroup(o, "apps"):
 		rs, err := q.replicaSets.ReplicaSets(q.namespace).Get(o.Name)

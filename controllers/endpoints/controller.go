@@ -2,19 +2,18 @@ package endpoints
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
 	"k8s.io/endpointslice/metrics"
 	"k8s.io/endpointslice/topologycache"
@@ -46,7 +45,7 @@ func (s serviceKey) String() string { return s.namespace + "/" + s.name }
 type controller struct {
 	client          kubernetes.Interface
 	log             klog.Logger
-	queue           *workqueue.Queue[serviceKey]
+	queue           runner.Queue[serviceKey]
 	services        corelisters.ServiceLister
 	pods            corelisters.PodLister
 	nodes           corelisters.NodeLister
@@ -60,32 +59,33 @@ type controller struct {
 	state      serviceState
 }
 
-// Run maintains EndpointSlices and Endpoints until ctx is done. It starts factory, which supplies Services, pods,
-// nodes and EndpointSlices. Endpoints are watched through client, which should not log deprecation warnings. Run
-// returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+// Run maintains EndpointSlices and Endpoints until ctx is done; see workqueue.Run. The process's client should not log
+// deprecation warnings.
+func Run(ctx context.Context, p runner.Process) error {
+	factory := informers.NewSharedInformerFactory(p.Client, 0)
+	defer factory.Shutdown()
+	return workqueue.Run(ctx, p, "endpoint-slice-controller", func(p *runner.Process) error { return Add(p, factory.Core().V1().Endpoints()) }, factory)
+}
+
+// Add adds the controller to a process.
+func Add(p *runner.Process, legacy coreinformers.EndpointsInformer) error {
 	metrics.RegisterMetrics()
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	endpointsFactory := informers.NewSharedInformerFactory(client, 0)
-	defer endpointsFactory.Shutdown()
-	core, legacy := factory.Core().V1(), endpointsFactory.Core().V1().Endpoints()
-	endpointSlices := factory.Discovery().V1().EndpointSlices()
+	core, endpointSlices := p.Informers.Core().V1(), p.Informers.Discovery().V1().EndpointSlices()
 	e := &controller{
-		client: client, log: log,
+		client: p.Client, log: p.Log,
 		services: core.Services().Lister(), pods: core.Pods().Lister(), nodes: core.Nodes().Lister(),
 		slices: endpointSlices.Lister(), endpointsLister: legacy.Lister(),
 		tracker: util.NewEndpointSliceTracker(), triggers: util.NewTriggerTimeTracker(), zones: topologycache.NewTopologyCache(),
 	}
-	e.reconciler = endpointslice.NewReconciler(client, e.nodes, maxEndpointsPerSlice, e.tracker, e.zones,
-		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "endpoint-slice-controller"}), sliceManager,
+	e.reconciler = endpointslice.NewReconciler(p.Client, e.nodes, maxEndpointsPerSlice, e.tracker, e.zones, p.Events, sliceManager,
 		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	e.queue = workqueue.New(ctx, "endpoint_slice", "Writing the endpoints", log, e.sync)
-	m := &mirrorController{client: client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
-	m.queue = workqueue.New(ctx, "endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
-	zones := workqueue.New(ctx, "endpoint_slice_topology", "Updating topology data", log, e.updateZones)
-	for _, err := range []error{
+	e.queue = runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice", Action: "Writing the endpoints", Workers: workers}, e.sync)
+	m := &mirrorController{client: p.Client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
+	m.queue = runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice_mirroring_controller", Action: "Mirroring Endpoints into slices", Workers: 1}, m.sync)
+	zones := runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice_topology", Action: "Updating topology data", Workers: 1}, e.updateZones)
+	p.Queues.WaitFor(core.Services().Informer().HasSynced, core.Pods().Informer().HasSynced, core.Nodes().Informer().HasSynced,
+		endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced)
+	return errors.Join(
 		workqueue.Watch(core.Services().Informer(), e.onService),
 		workqueue.Watch(core.Pods().Informer(), e.onPod),
 		workqueue.Watch(endpointSlices.Informer(), e.onSlice),
@@ -100,23 +100,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 			if old == nil {
 				e.onNodeAdded(cur.Name)
 			}
-		}),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	factory.Start(ctx.Done())
-	endpointsFactory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), core.Services().Informer().HasSynced, core.Pods().Informer().HasSynced,
-		core.Nodes().Informer().HasSynced, endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced) {
-		return nil
-	}
-	runner.Concurrently(
-		func() { zones.Run(ctx, 1) },
-		func() { m.queue.Run(ctx, 1) },
-		func() { e.queue.Run(ctx, workers) })
-	return nil
+		}))
 }
 
 func (e *controller) onService(old, cur *corev1.Service) {
@@ -141,7 +125,7 @@ func (e *controller) onPod(old, cur *corev1.Pod) {
 	if err != nil {
 		e.log.Error(err, "Failed to list the Services of a pod")
 	}
-	for serviceName := range keys {
+	for _, serviceName := range sets.List(keys) {
 		namespace, name, _ := strings.Cut(serviceName, "/")
 		k := serviceKey{namespace, name}
 		e.queue.AddAfter(k, time.Duration(e.state.size(k))*perPodDelay)
@@ -150,7 +134,7 @@ func (e *controller) onPod(old, cur *corev1.Pod) {
 
 // onNodeAdded enqueues the Services with pods on a node that was not in the cache.
 func (e *controller) onNodeAdded(name string) {
-	for k := range e.state.takeByUnknownNode(name) {
+	for _, k := range e.state.takeByUnknownNode(name) {
 		e.queue.Add(k)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // harness is the controller over a fake API in virtual time.
@@ -43,7 +45,9 @@ func runController(t *testing.T, objects []runtime.Object, test func(h *harness)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- Run(ctx, api, informers.NewSharedInformerFactory(api, 0), klog.Background()) }()
+		go func() {
+			done <- Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: informers.NewSharedInformerFactory(api, 0), Log: klog.Background()})
+		}()
 		h := &harness{t, api}
 		h.settle()
 		test(h)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/endpointslice/util"
 
-	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // mirrorManager is the upstream value of the managed-by label of mirrored slices.
@@ -32,7 +32,7 @@ type mirrorController struct {
 	endpointsLister corelisters.EndpointsLister
 	slices          discoverylisters.EndpointSliceLister
 	tracker         *util.EndpointSliceTracker
-	queue           *workqueue.Queue[serviceKey]
+	queue           runner.Queue[serviceKey]
 }
 
 // sync reconciles the mirrored slices of one Service.

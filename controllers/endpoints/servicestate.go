@@ -2,6 +2,8 @@ package endpoints
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -46,11 +48,11 @@ func (s *serviceState) size(k serviceKey) int {
 	return s.sizes[k]
 }
 
-// takeByUnknownNode removes and returns the Services with pods on a node that was not in the cache.
-func (s *serviceState) takeByUnknownNode(node string) map[serviceKey]bool {
+// takeByUnknownNode removes and returns the Services with pods on a node that was not in the cache, in order.
+func (s *serviceState) takeByUnknownNode(node string) []serviceKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys := s.byUnknownNode[node]
 	delete(s.byUnknownNode, node)
-	return keys
+	return slices.SortedFunc(maps.Keys(keys), func(a, b serviceKey) int { return strings.Compare(a.String(), b.String()) })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +70,7 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 		out = append(out, p)
 	}
 	e.state.record(k, len(selected), unknown)
-	for node := range unknown { // the node may have been added meanwhile
+	for _, node := range slices.Sorted(maps.Keys(unknown)) { // the node may have been added meanwhile
 		if _, err := e.nodes.Get(node); err == nil {
 			e.onNodeAdded(node)
 		}

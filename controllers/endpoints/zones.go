@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,9 @@ func (e *controller) updateZones(context.Context, struct{}) (time.Duration, erro
 	}
 	before := e.zones.GetOverloadedServices()
 	e.zones.SetNodes(e.log, nodes)
-	for _, key := range append(before, e.zones.GetOverloadedServices()...) {
+	affected := append(before, e.zones.GetOverloadedServices()...)
+	slices.Sort(affected)
+	for _, key := range affected {
 		if namespace, name, ok := strings.Cut(key, "/"); ok {
 			e.queue.Add(serviceKey{namespace, name})
 		}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/berthproject/berth/controllers/runner"
-	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/controllers/runner/runnertest"
 )
 
 // harness is a garbage collector over an API of ConfigMaps that are all in the graph.
@@ -46,7 +46,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	h.garbageCollector = &garbageCollector{env: runner.Production(), metadata: h.client, events: h.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
-	h.queue = workqueue.New(t.Context(), "testing", "Testing", klog.Background(), h.sync)
+	h.queue = runner.NewQueue(runnertest.NewProcess(&runnertest.Queues{}), runner.QueueOptions{}, h.sync)
 	h.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:

@@ -3,22 +3,22 @@ package garbagecollector
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
 	"github.com/berthproject/berth/controllers/runner"
-	"github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -35,46 +35,67 @@ const (
 
 // garbageCollector deletes dependents. The queue key is an object's UID.
 type garbageCollector struct {
-	env          runner.Environment
-	metadata     metadata.Interface
-	discovery    discovery.DiscoveryInterface
-	shared       map[schema.GroupVersionResource]cache.SharedIndexInformer
-	events       record.EventRecorder
-	graph        *graph
-	queue        *workqueue.Queue[types.UID]
-	absentOwners *lru.Cache // owners that do not exist according to the API server
-	log          klog.Logger
-	// definitionsChanged has capacity 1 and signals a change of CustomResourceDefinitions.
-	definitionsChanged chan struct{}
+	env            runner.Environment
+	metadata       metadata.Interface
+	resources      Resources
+	informers      Informers
+	events         record.EventRecorder
+	graph          *graph
+	queue          runner.Queue[types.UID]
+	discoveryQueue runner.Queue[struct{}]
+	absentOwners   *lru.Cache // owners that do not exist according to the API server
+	log            klog.Logger
+	// ready reports whether the resources have been listed once. Before, nothing is collected.
+	ready atomic.Bool
 
-	mu       sync.Mutex
-	monitors map[schema.GroupKind]*monitor
-	reported *lru.Cache // references for which an event was recorded
+	mu            sync.Mutex
+	monitors      map[schema.GroupKind]*monitor
+	nextDiscovery time.Time
+	listDeadline  time.Time  // until when the new monitors may list; zero: they have
+	reported      *lru.Cache // references for which an event was recorded
 }
 
-// Run collects garbage until ctx is done. objects reads and patches metadata of all kinds. Run starts factory, which
-// supplies pods and ReplicaSets. It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
-	events, stop := workload.NewEventRecorder(ctx, client, component)
-	defer stop()
-	gc := &garbageCollector{
-		env:      env,
-		metadata: objects, discovery: client.Discovery(), events: events, graph: newGraph(), absentOwners: lru.New(absentOwnerCacheSize), reported: lru.New(absentOwnerCacheSize), log: log,
-		monitors: map[schema.GroupKind]*monitor{}, definitionsChanged: make(chan struct{}, 1),
-		shared: map[schema.GroupVersionResource]cache.SharedIndexInformer{
-			corev1.SchemeGroupVersion.WithResource("pods"):          factory.Core().V1().Pods().Informer(),
-			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
-		},
+// Resources returns the served resources in their preferred versions. With an error the result is partial.
+type Resources func() ([]*metav1.APIResourceList, error)
+
+// Informers returns an informer of the metadata of a resource, and the function that starts it.
+type Informers func(schema.GroupVersionResource) (informer cache.SharedIndexInformer, start func(context.Context))
+
+// Run collects garbage until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, objects metadata.Interface) error {
+	shared := map[schema.GroupVersionResource]cache.SharedIndexInformer{
+		corev1.SchemeGroupVersion.WithResource("pods"):          p.Informers.Core().V1().Pods().Informer(),
+		{Group: "apps", Version: "v1", Resource: "replicasets"}: p.Informers.Apps().V1().ReplicaSets().Informer(),
 	}
-	gc.queue = workqueue.New(ctx, "garbage_collector_attempt_to_delete", "Collecting garbage", log, gc.sync)
-	factory.Start(ctx.Done())
-	for gc.syncMonitors(ctx) != nil { // the API server may not be up yet
-		if !runner.Sleep(ctx, env, time.Second) {
-			return nil
+	resources := func() ([]*metav1.APIResourceList, error) {
+		return discovery.ServerPreferredResources(p.Client.Discovery())
+	}
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error {
+		Add(p, objects, resources, metadataInformers(objects, shared))
+		return nil
+	})
+}
+
+// metadataInformers returns shared informers, and for other resources informers of their metadata.
+func metadataInformers(objects metadata.Interface, shared map[schema.GroupVersionResource]cache.SharedIndexInformer) Informers {
+	return func(r schema.GroupVersionResource) (cache.SharedIndexInformer, func(context.Context)) {
+		if i := shared[r]; i != nil {
+			return i, func(context.Context) {}
 		}
+		factory := metadatainformer.NewSharedInformerFactoryWithOptions(objects, 0, metadatainformer.WithTransform(trimMetadata))
+		return factory.ForResource(r).Informer(), func(ctx context.Context) { factory.Start(ctx.Done()) }
 	}
-	runner.Concurrently(func() { gc.rediscover(ctx) }, func() { gc.queue.Run(ctx, workers) })
-	return nil
+}
+
+// Add adds the controller to a process. objects reads and patches metadata of all kinds.
+func Add(p *runner.Process, objects metadata.Interface, resources Resources, i Informers) {
+	gc := &garbageCollector{
+		env: p.Environment, metadata: objects, resources: resources, informers: i, events: p.Events, graph: newGraph(), log: p.Log,
+		absentOwners: lru.New(absentOwnerCacheSize), reported: lru.New(absentOwnerCacheSize), monitors: map[schema.GroupKind]*monitor{},
+	}
+	gc.queue = runner.NewQueue(p, runner.QueueOptions{Name: "garbage_collector_attempt_to_delete", Action: "Collecting garbage", Workers: workers}, gc.sync)
+	gc.discoveryQueue = runner.NewQueue(p, runner.QueueOptions{Workers: 1}, gc.discover)
+	gc.discoveryQueue.Add(struct{}{})
 }
 
 // sync orphans the dependents of an object, waits for them, or deletes the object if its owners do not exist.

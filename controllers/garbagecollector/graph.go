@@ -3,6 +3,7 @@ package garbagecollector
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,11 +132,11 @@ func (g *graph) get(uid types.UID) (*object, []*object) {
 	return o, dependents
 }
 
-// all returns all objects, in undefined order.
+// all returns all objects, sorted by UID.
 func (g *graph) all() []*object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Collect(maps.Values(g.objects))
+	return slices.SortedFunc(maps.Values(g.objects), func(a, b *object) int { return strings.Compare(string(a.uid), string(b.uid)) })
 }
 
 // blocks reports whether the object blocks the deletion of an owner.

@@ -3,6 +3,8 @@ package garbagecollector
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,11 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/berthproject/berth/controllers/runner"
 )
 
 // discoveryInterval is the interval between two discoveries of resources.
@@ -28,8 +26,15 @@ const definitionDelay = time.Second
 // definitions is the resource whose objects define other resources.
 var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// listTimeout bounds the wait for the first list of a resource, which may be forbidden.
-const listTimeout = 30 * time.Second
+// listTimeout bounds the wait for the first list of a resource, which may be forbidden. listPollInterval is the interval
+// at which the collector checks whether resources are listed.
+const (
+	listTimeout      = 30 * time.Second
+	listPollInterval = 100 * time.Millisecond
+)
+
+// startRetryInterval is the interval between two discoveries until one succeeds: the API server may not be up yet.
+const startRetryInterval = time.Second
 
 // monitoredResource is a resource whose objects can be owners or dependents.
 type monitoredResource struct {
@@ -40,8 +45,8 @@ type monitoredResource struct {
 
 // discoverResources returns the resources that can be watched and deleted, by group and kind. With an error the
 // result is partial.
-func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]monitoredResource, error) {
-	lists, err := discovery.ServerPreferredResources(d)
+func discoverResources(resources Resources) (map[schema.GroupKind]monitoredResource, error) {
+	lists, err := resources()
 	out := map[schema.GroupKind]monitoredResource{}
 	for _, list := range lists {
 		gv, e := schema.ParseGroupVersion(list.GroupVersion)
@@ -79,28 +84,61 @@ func trimMetadata(obj any) (any, error) {
 	return out, nil
 }
 
-// rediscover starts and stops monitors periodically and after changes of definitions until ctx is done, since resources
-// may be served later.
-func (gc *garbageCollector) rediscover(ctx context.Context) {
-	for gc.waitForDiscovery(ctx) {
+// discover starts and stops monitors, since resources may be served later. It is called periodically, after changes of
+// definitions, and more often while new monitors list. ctx ends with the process.
+func (gc *garbageCollector) discover(ctx context.Context, _ struct{}) (time.Duration, error) {
+	now := gc.env.Now()
+	if gc.isDiscoveryDue(now) {
 		if err := gc.syncMonitors(ctx); err != nil {
 			gc.log.Error(err, "Failed to discover resources; retrying")
+			if !gc.ready.Load() {
+				gc.discoverBy(now.Add(startRetryInterval))
+				return startRetryInterval, nil
+			}
 		}
+		gc.listDeadline = now.Add(listTimeout)
+	}
+	if n := gc.countUnlisted(); n > 0 && !gc.listDeadline.IsZero() {
+		if now.Before(gc.listDeadline) {
+			return listPollInterval, nil
+		}
+		gc.log.Info("Some resources cannot be listed; their objects are read on demand", "kinds", n)
+	}
+	gc.listDeadline = time.Time{}
+	gc.removeStale()
+	if !gc.ready.Swap(true) {
+		for _, o := range gc.graph.all() {
+			gc.queue.Add(o.uid)
+		}
+	}
+	return gc.untilDiscovery(), nil
+}
+
+// isDiscoveryDue reports whether resources must be discovered now. If so, the next time is a discoveryInterval later.
+func (gc *garbageCollector) isDiscoveryDue(now time.Time) bool {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	if now.Before(gc.nextDiscovery) {
+		return false
+	}
+	gc.nextDiscovery = now.Add(discoveryInterval)
+	return true
+}
+
+// discoverBy makes the next discovery happen at a time, if it would happen later.
+func (gc *garbageCollector) discoverBy(at time.Time) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	if at.Before(gc.nextDiscovery) {
+		gc.nextDiscovery = at
 	}
 }
 
-// waitForDiscovery waits until resources must be discovered again. It returns false if ctx is done before.
-func (gc *garbageCollector) waitForDiscovery(ctx context.Context) bool {
-	timer := gc.env.NewTimer(discoveryInterval)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C():
-		return true
-	case <-gc.definitionsChanged:
-		return runner.Sleep(ctx, gc.env, definitionDelay)
-	}
+// untilDiscovery returns the time until the next discovery.
+func (gc *garbageCollector) untilDiscovery() time.Duration {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	return max(gc.nextDiscovery.Sub(gc.env.Now()), 1)
 }
 
 // monitor is the watch of one resource.
@@ -109,37 +147,41 @@ type monitor struct {
 	informer     cache.SharedIndexInformer
 	synced       cache.InformerSynced
 	stop         func()
+	isNew        bool // started since the last discovery
 	staleRemoved bool // whether the objects that were deleted while it was not watched have been removed from the graph
 }
 
 // syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are not
 // served any more.
 func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
-	resources, err := discoverResources(gc.discovery)
+	resources, err := discoverResources(gc.resources)
 	if len(resources) == 0 && err != nil {
 		return err
 	}
 	if err == nil {
 		gc.stopMonitors(resources)
 	}
-	var synced []cache.InformerSynced
-	for gk, res := range resources {
-		if previous, exists := gc.resourceFor(gk); exists && previous == res {
+	for _, gk := range slices.SortedFunc(maps.Keys(resources), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }) {
+		if previous, exists := gc.resourceFor(gk); exists && previous == resources[gk] {
 			continue
 		}
-		mon, err := gc.startMonitor(ctx, res)
-		if err != nil {
+		if err := gc.startMonitor(ctx, resources[gk]); err != nil {
 			return err
 		}
-		synced = append(synced, mon.synced)
 	}
-	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	if !cache.WaitForCacheSync(listCtx.Done(), synced...) && ctx.Err() == nil {
-		gc.log.Info("Some resources cannot be listed; their objects are read on demand", "kinds", len(synced))
-	}
-	gc.removeStale()
 	return nil
+}
+
+// countUnlisted returns the number of monitors started since the last discovery that have not listed their resource.
+func (gc *garbageCollector) countUnlisted() (n int) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	for _, mon := range gc.monitors {
+		if mon.isNew && !mon.synced() {
+			n++
+		}
+	}
+	return n
 }
 
 // stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until
@@ -156,13 +198,10 @@ func (gc *garbageCollector) stopMonitors(resources map[schema.GroupKind]monitore
 }
 
 // startMonitor adds the objects of a resource to the graph. It replaces the monitor of another version.
-func (gc *garbageCollector) startMonitor(ctx context.Context, res monitoredResource) (*monitor, error) {
+func (gc *garbageCollector) startMonitor(ctx context.Context, res monitoredResource) error {
 	ctx, cancel := context.WithCancel(ctx)
-	mon := &monitor{resource: res, informer: gc.shared[res.GroupVersionResource], stop: cancel}
-	factory := metadatainformer.NewSharedInformerFactoryWithOptions(gc.metadata, 0, metadatainformer.WithTransform(trimMetadata))
-	if mon.informer == nil {
-		mon.informer = factory.ForResource(res.GroupVersionResource).Informer()
-	}
+	informer, start := gc.informers(res.GroupVersionResource)
+	mon := &monitor{resource: res, informer: informer, stop: cancel, isNew: true}
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
 	if previous := gc.monitors[res.kind]; previous != nil {
@@ -171,11 +210,11 @@ func (gc *garbageCollector) startMonitor(ctx context.Context, res monitoredResou
 	registration, err := mon.informer.AddEventHandler(gc.handler(ctx, res))
 	if err != nil {
 		cancel()
-		return nil, err
+		return err
 	}
 	mon.synced, gc.monitors[res.kind] = registration.HasSynced, mon
-	factory.Start(ctx.Done())
-	return mon, nil
+	start(ctx)
+	return nil
 }
 
 // removeStale removes objects that were deleted while their resource was not watched, once for each monitor
@@ -208,6 +247,7 @@ func (gc *garbageCollector) newlySynced() (out []*monitor) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
 	for _, mon := range gc.monitors {
+		mon.isNew = false
 		if !mon.staleRemoved && mon.synced() {
 			mon.staleRemoved = true
 			out = append(out, mon)
@@ -220,10 +260,8 @@ func (gc *garbageCollector) newlySynced() (out []*monitor) {
 func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) cache.ResourceEventHandler {
 	changed := func() {
 		if res.GroupResource() == definitions {
-			select {
-			case gc.definitionsChanged <- struct{}{}:
-			default:
-			}
+			gc.discoverBy(gc.env.Now().Add(definitionDelay))
+			gc.discoveryQueue.AddAfter(struct{}{}, definitionDelay)
 		}
 	}
 	upsert := func(obj any) {
@@ -247,7 +285,11 @@ func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) 
 	}
 }
 
+// enqueue enqueues objects; until the resources are listed, discover does later.
 func (gc *garbageCollector) enqueue(uids []types.UID) {
+	if !gc.ready.Load() {
+		return
+	}
 	for _, uid := range uids {
 		gc.queue.Add(uid)
 	}

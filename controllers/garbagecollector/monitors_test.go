@@ -14,8 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/runner"
+	"github.com/berthproject/berth/controllers/workqueue"
 )
 
 var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
@@ -57,15 +64,21 @@ func runMonitors(t *testing.T, test func(h *monitorHarness)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
-		h.discovery, h.monitors, h.definitionsChanged = h.api, map[schema.GroupKind]*monitor{}, make(chan struct{}, 1)
-		go h.queue.Run(ctx, 0) // without workers: it only stops the queue when ctx is done
+		h.monitors, h.informers = map[schema.GroupKind]*monitor{}, metadataInformers(h.client, nil)
+		h.resources = func() ([]*metav1.APIResourceList, error) { return discovery.ServerPreferredResources(h.api) }
 		h.setVersions("v1")
 		h.createGadget("v1", "retained")
 		h.createGadget("v1", "removed")
-		if err := h.syncMonitors(ctx); err != nil {
-			t.Fatal(err)
-		}
-		go h.rediscover(ctx)
+		p := runner.Process{Environment: runner.Production(), Client: clientset.NewClientset(), Log: klog.Background()}
+		p.Informers = informers.NewSharedInformerFactory(p.Client, 0)
+		go func() {
+			_ = workqueue.Run(ctx, p, component, func(p *runner.Process) error {
+				h.discoveryQueue = runner.NewQueue(p, runner.QueueOptions{Workers: 1}, h.discover)
+				h.discoveryQueue.Add(struct{}{})
+				return nil
+			})
+		}()
+		synctest.Wait()
 		test(h)
 		cancel()
 		time.Sleep(time.Minute) // until the informers stop

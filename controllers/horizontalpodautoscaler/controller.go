@@ -9,13 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	listers "k8s.io/client-go/listers/autoscaling/v2"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -38,7 +35,7 @@ type controller struct {
 	autoscalers listers.HorizontalPodAutoscalerLister
 	pods        corelisters.PodLister
 	events      record.EventRecorder
-	queue       *workqueue.Queue[types.NamespacedName]
+	queue       runner.Queue[types.NamespacedName]
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*autoscalerState
@@ -51,27 +48,20 @@ type autoscalerState struct {
 	selector labels.Selector // of the target's pods; guarded by controller.mu
 }
 
-// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods.
-// Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
-	events, stop := shared.NewEventRecorder(ctx, client, component)
-	defer stop()
-	autoscalers, pods := factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods()
+// Run scales targets until ctx is done; see workqueue.Run.
+func Run(ctx context.Context, p runner.Process, clients Clients) error {
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return add(p, clients) })
+}
+
+func add(p *runner.Process, clients Clients) error {
+	autoscalers, pods := p.Informers.Autoscaling().V2().HorizontalPodAutoscalers(), p.Informers.Core().V1().Pods()
 	c := &controller{
-		env: env, Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
+		env: p.Environment, Clients: clients, client: p.Client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: p.Events, states: map[types.NamespacedName]*autoscalerState{},
 	}
-	c.queue = workqueue.New(ctx, "horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
-	if err := workqueue.Watch(autoscalers.Informer(), c.onAutoscaler); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), autoscalers.Informer().HasSynced, pods.Informer().HasSynced) {
-		return nil
-	}
-	runner.Concurrently(
-		func() { runner.Every(ctx, env, discoveryTTL, func(context.Context) { c.resetDiscovery() }) },
-		func() { c.queue.Run(ctx, workers) })
-	return nil
+	c.queue = runner.NewQueue(p, runner.QueueOptions{Name: "horizontalpodautoscaler", Action: "Reconciling the HorizontalPodAutoscaler", Workers: workers}, c.sync)
+	runner.Repeat(p, discoveryTTL, func(context.Context) { c.resetDiscovery() })
+	p.Queues.WaitFor(autoscalers.Informer().HasSynced, pods.Informer().HasSynced)
+	return workqueue.Watch(autoscalers.Informer(), c.onAutoscaler)
 }
 
 // onAutoscaler enqueues an autoscaler whose specification changed.

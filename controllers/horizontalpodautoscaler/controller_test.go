@@ -24,14 +24,12 @@ import (
 	"k8s.io/client-go/rest"
 	fakescale "k8s.io/client-go/scale/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/klog/v2"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	fakemetrics "k8s.io/metrics/pkg/client/clientset/versioned/fake"
 	"k8s.io/metrics/pkg/client/custom_metrics"
 	"k8s.io/metrics/pkg/client/external_metrics"
 	fakeexternal "k8s.io/metrics/pkg/client/external_metrics/fake"
 
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
@@ -53,7 +51,7 @@ func run(t *testing.T, test func(s *env)) {
 
 func (s *env) run(t *testing.T, test func(s *env)) {
 	controllers := []workloadtest.Controller{func(ctx context.Context, e *workloadtest.Env, factory informers.SharedInformerFactory) error {
-		return Run(ctx, e.Clientset, s.clients(e), factory, runner.Production(), klog.Background())
+		return Run(ctx, e.Process(factory), s.clients(e))
 	}}
 	workloadtest.Run(t, controllers, func(e *workloadtest.Env) {
 		s.Env = e

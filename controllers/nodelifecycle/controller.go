@@ -9,9 +9,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
+	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -40,9 +39,9 @@ type controller struct {
 	leases    coordinationlisters.LeaseNamespaceLister
 	pods      cache.Indexer
 	events    record.EventRecorder
-	stepper   *workqueue.Stepper[nodelifecycle.Event]
-	nodeQueue *workqueue.Queue[writeKey]
-	podQueue  *workqueue.Queue[podKey]
+	machine   *runner.Machine[nodelifecycle.Event]
+	nodeQueue runner.Queue[writeKey]
+	podQueue  runner.Queue[podKey]
 	metrics   *nodeMetrics
 	log       klog.Logger
 
@@ -61,53 +60,43 @@ type podKey struct{ namespace, name string }
 // byNode is the index of pods by node.
 const byNode = "nodelifecycle-node"
 
-// Run manages nodes until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
-// registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
-	leaseFactory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
-	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), leaseFactory.Coordination().V1().Leases()
+// Run manages nodes until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, o nodelifecycle.Options, registerer prometheus.Registerer) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(p.Client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
+	defer factory.Shutdown()
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, factory.Coordination().V1().Leases(), o, registerer) }, factory)
+}
+
+// Add adds the controller to a process. leases are those of nodes. Metrics are registered with registerer, which may be
+// nil.
+func Add(p *runner.Process, leases coordinationinformers.LeaseInformer, o nodelifecycle.Options, registerer prometheus.Registerer) error {
+	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	h := &controller{
-		env: env, client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
-		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
-		stepper: workqueue.NewStepper[nodelifecycle.Event](env), metrics: metrics, log: log, pending: map[writeKey]nodelifecycle.Effect{},
+		env: p.Environment, client: p.Client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
+		events: p.Events, metrics: metrics, log: p.Log, pending: map[writeKey]nodelifecycle.Effect{},
 	}
-	h.nodeQueue = workqueue.New(ctx, "node_lifecycle_controller", "Writing the node", log, h.write)
-	h.podQueue = workqueue.New(ctx, "node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)
+	h.machine = runner.NewMachine(p, batchDelay, h.newStep(o))
+	h.nodeQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller", Action: "Writing the node", Workers: workers}, h.write)
+	h.podQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller_pods", Action: "Marking the pod not ready", Workers: workers}, h.markPodNotReady)
+	p.Queues.WaitFor(nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced)
 	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: indexByNode}); err != nil {
 		return err
 	}
-	if err := h.watch(nodes.Informer(), pods.Informer(), leases.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	leaseFactory.Start(ctx.Done())
-	defer leaseFactory.Shutdown()
-	if !cache.WaitForCacheSync(ctx.Done(), nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced) {
-		return nil
-	}
-	h.run(ctx, nodelifecycle.New(o, env.Now()))
-	return nil
+	return h.watch(nodes.Informer(), pods.Informer(), leases.Informer())
 }
 
-// run steps the machine and writes its effects until ctx is done.
-func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
-	runner.Concurrently(
-		func() { h.nodeQueue.Run(ctx, workers) },
-		func() { h.podQueue.Run(ctx, workers) },
-		func() { h.stepUntilDone(ctx, machine) })
-}
-
-// stepUntilDone steps the machine and dispatches its effects.
-func (h *controller) stepUntilDone(ctx context.Context, machine *nodelifecycle.Machine) {
+// newStep returns a function that steps a new machine and dispatches its effects.
+func (h *controller) newStep(o nodelifecycle.Options) func(time.Time, []nodelifecycle.Event) time.Time {
+	var machine *nodelifecycle.Machine
 	fullDisruption, due := false, time.Time{}
-	h.stepper.Run(ctx, batchDelay, func(now time.Time, events []nodelifecycle.Event) time.Time {
+	return func(now time.Time, events []nodelifecycle.Event) time.Time {
+		if machine == nil {
+			machine = nodelifecycle.New(o, now)
+		}
 		start := h.env.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
@@ -121,7 +110,7 @@ func (h *controller) stepUntilDone(ctx context.Context, machine *nodelifecycle.M
 			h.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", active, "zones", len(zones))
 		}
 		return wake
-	})
+	}
 }
 
 // trimLease removes the unused fields of a Lease.

@@ -72,7 +72,7 @@ func runController(t *testing.T, unresponsive []string, f func(ctx context.Conte
 		}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, nodelifecycle.Defaults(), nil); err != nil {
 				t.Error(err)
 			}
 		})

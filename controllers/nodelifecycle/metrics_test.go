@@ -31,7 +31,7 @@ func TestZoneMetrics(t *testing.T) {
 		}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), registry, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, nodelifecycle.Defaults(), registry); err != nil {
 				t.Error(err)
 			}
 		})

@@ -80,13 +80,13 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, nodelifecycle.Defaults(), nil); err != nil {
 				t.Error(err)
 			}
 		})
 		var displacer recordingDisplacer
 		wg.Go(func() {
-			if err := tainteviction.Run(ctx, api, factory, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
+			if err := tainteviction.Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil); err != nil {
 				t.Error(err)
 			}
 		})

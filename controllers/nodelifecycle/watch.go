@@ -23,7 +23,7 @@ func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
 	}
 	if err := workqueue.Watch(leases, func(_, cur *coordinationv1.Lease) {
 		if cur != nil && cur.Spec.RenewTime != nil {
-			h.stepper.Push(nodelifecycle.LeaseRenewed{Node: cur.Name, Time: cur.Spec.RenewTime.Time})
+			h.machine.Push(nodelifecycle.LeaseRenewed{Node: cur.Name, Time: cur.Spec.RenewTime.Time})
 		}
 	}); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (h *controller) onNode(old, cur *corev1.Node) {
 		h.recordNode(old, "RemovingNode", "Removing Node %v from Controller")
 	}
 	if cur == nil {
-		h.stepper.Push(nodelifecycle.NodeDeleted{Node: old.Name})
+		h.machine.Push(nodelifecycle.NodeDeleted{Node: old.Name})
 		return
 	}
-	h.stepper.Push(conversion.NodeLifecycleNode(cur))
+	h.machine.Push(conversion.NodeLifecycleNode(cur))
 	if nodeReady(cur) || old != nil && !nodeReady(old) {
 		return
 	}

@@ -38,7 +38,7 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	if err != nil && !isStale(err) && ctx.Err() == nil {
 		h.log.Error(err, "Failed to write the node; retrying", "node", k.node, "taints", k.taints)
 	}
-	h.stepper.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
+	h.machine.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
 	return 0, nil
 }
 
@@ -66,7 +66,7 @@ func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkU
 	case err != nil:
 		return fmt.Errorf("reading the Lease: %w", err)
 	case current.Spec.RenewTime != nil && current.Spec.RenewTime.After(renewed):
-		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: current.Spec.RenewTime.Time})
+		h.machine.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: current.Spec.RenewTime.Time})
 		return errLeaseRenewed
 	}
 	var conditions []map[string]any

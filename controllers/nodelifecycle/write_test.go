@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/berthproject/berth/controllers/runner"
-	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/controllers/runner/runnertest"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
@@ -37,7 +37,8 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 		if err := errors.Join(nodes.Add(n), leases.Add(lease)); err != nil {
 			t.Fatal(err)
 		}
-		h := &controller{env: runner.Production(), client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event](runner.Production())}
+		h := &controller{env: runner.Production(), client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease),
+			machine: runner.NewMachine(runnertest.NewProcess(&runnertest.Queues{}), 0, func(time.Time, []nodelifecycle.Event) time.Time { return time.Time{} })}
 		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.renewed,
 			Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: nodelifecycle.Unknown, Transition: renewed}}})
 		if errors.Is(err, errLeaseRenewed) != tc.wantRenewed || !tc.wantRenewed && err != nil {

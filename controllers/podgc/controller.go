@@ -12,14 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/controllers/runner"
+	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/internal/conversion"
@@ -47,45 +46,29 @@ type controller struct {
 	log       klog.Logger
 }
 
-// Run removes pods until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
-// registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
-	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
+// Run removes pods until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, displacer Displacer, o podgc.Options, registerer prometheus.Registerer) error {
+	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, displacer, o, registerer) })
+}
+
+// Add adds the controller to a process. Metrics are registered with registerer, which may be nil.
+func Add(p *runner.Process, displacer Displacer, o podgc.Options, registerer prometheus.Registerer) error {
+	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	c := &controller{env: env, client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: metrics, log: log}
-	synced := []cache.InformerSynced{pods.Informer().HasSynced, nodes.Informer().HasSynced}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil
-	}
+	c := &controller{env: p.Environment, client: p.Client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: metrics, log: p.Log}
 	collector := podgc.New(o)
-	tick := env.NewTicker(podgc.Period)
-	defer tick.Stop()
-	for {
-		if err := c.collect(ctx, collector); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C():
-		}
-	}
+	runner.Repeat(p, podgc.Period, func(ctx context.Context) { c.collect(ctx, collector) })
+	p.Queues.WaitFor(pods.Informer().HasSynced, nodes.Informer().HasSynced)
+	return nil
 }
 
 // collect removes the pods that are due and waits for the removals.
-func (c *controller) collect(ctx context.Context, collector *podgc.Collector) error {
-	pods, err := c.pods.List(labels.Everything())
-	if err != nil {
-		return err
-	}
-	nodes, err := c.nodes.List(labels.Everything())
-	if err != nil {
-		return err
-	}
+func (c *controller) collect(ctx context.Context, collector *podgc.Collector) {
+	pods, _ := c.pods.List(labels.Everything()) // a list from an informer cache does not fail
+	nodes, _ := c.nodes.List(labels.Everything())
 	objects := make(map[string]*corev1.Pod, len(pods))
 	list := make([]podgc.Pod, 0, len(pods))
 	for _, p := range pods {
@@ -98,7 +81,7 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 	}
 	removals := collector.Collect(c.env.Now(), list, gcNodes)
 	missing := c.missingNodes(ctx, removals)
-	runner.ForEach(len(removals), workers, func(i int) {
+	c.env.ForEach(len(removals), workers, func(i int) {
 		r := &removals[i]
 		if r.Reason == podgc.Orphan && !missing[r.Pod.Node] {
 			return
@@ -108,7 +91,6 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 			c.log.Error(err, "Failed to remove the pod; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
 		}
 	})
-	return nil
 }
 
 // missingNodes returns the nodes of orphaned pods that do not exist on the API server either.

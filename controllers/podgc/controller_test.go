@@ -76,7 +76,7 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -9,12 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
@@ -47,8 +42,8 @@ type controller struct {
 	budgets   *budgetDebiter
 	events    record.EventRecorder
 	metrics   *evictionMetrics
-	stepper   *workqueue.Stepper[tainteviction.Event]
-	queue     *workqueue.Queue[key]
+	machine   *runner.Machine[tainteviction.Event]
+	queue     runner.Queue[key]
 	log       klog.Logger
 
 	mu      sync.Mutex
@@ -57,42 +52,34 @@ type controller struct {
 
 type key struct{ namespace, name, uid string }
 
-// Run evicts pods until ctx is done. It starts factory, which supplies nodes, pods and budgets. Metrics are
-// registered with registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
-	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
+// Run evicts pods until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
+	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, displacer, o, registerer) })
+}
+
+// Add adds the controller to a process. Metrics are registered with registerer, which may be nil.
+func Add(p *runner.Process, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
+	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	e := &controller{
-		env:  env,
-		pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(factory.Policy().V1().PodDisruptionBudgets().Lister()), log: log, pending: map[key]tainteviction.Evict{},
-		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
-		stepper: workqueue.NewStepper[tainteviction.Event](env), metrics: metrics,
-	}
-	e.queue = workqueue.New(ctx, "noexec_taint_pod", "Evicting the pod", log, e.evict)
-	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	// Do not wait for budgets: without permission to read them they are overruled without a debit, as upstream does.
-	if !cache.WaitForCacheSync(ctx.Done(), pods.Informer().HasSynced, nodes.Informer().HasSynced) {
-		return nil
-	}
-	machine := tainteviction.New(o, env.Now())
-	step := func(now time.Time, events []tainteviction.Event) time.Time {
+	e := &controller{env: p.Environment, pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(p), log: p.Log, pending: map[key]tainteviction.Evict{}, events: p.Events, metrics: metrics}
+	var machine *tainteviction.Machine
+	e.machine = runner.NewMachine(p, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
+		if machine == nil {
+			machine = tainteviction.New(o, now)
+		}
 		effects, wake := machine.Step(now, events)
 		for _, effect := range effects {
 			e.dispatch(effect)
 		}
 		return wake
-	}
-	runner.Concurrently(func() { e.queue.Run(ctx, workers) }, func() { e.stepper.Run(ctx, batchDelay, step) })
-	return nil
+	})
+	e.queue = runner.NewQueue(p, runner.QueueOptions{Name: "noexec_taint_pod", Action: "Evicting the pod", Workers: workers}, e.evict)
+	// Do not wait for budgets: without permission to read them they are overruled without a debit, as upstream does.
+	p.Queues.WaitFor(pods.Informer().HasSynced, nodes.Informer().HasSynced)
+	return e.watch(pods.Informer(), nodes.Informer())
 }
 
 // dispatch starts the execution of an effect.
@@ -130,7 +117,7 @@ func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 		e.log.Error(err, "Failed to evict the pod; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
-		e.stepper.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
+		e.machine.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
 	}
 	return 0, nil
 }

@@ -71,7 +71,7 @@ func runController(t *testing.T, failures int, f func(ctx context.Context, api k
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, d, tainteviction.Options{}, nil, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, d, tainteviction.Options{}, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -3,7 +3,7 @@ package tainteviction
 import (
 	"cmp"
 	"context"
-	"hash/maphash"
+	"hash/fnv"
 	"slices"
 	"sync"
 
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	policylisters "k8s.io/client-go/listers/policy/v1"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/internal/conversion"
@@ -21,20 +22,19 @@ import (
 // do not count on a pod that is about to be deleted.
 type budgetDebiter struct {
 	budgets policylisters.PodDisruptionBudgetLister
-	seed    maphash.Seed
 	// namespaceLocks serialize the debits of a namespace. All pods of a node are evicted at once and would conflict.
 	namespaceLocks [32]namespaceLock
 }
 
 type namespaceLock struct {
-	sync.Mutex
+	sync.Locker
 	converter *conversion.Converter
 }
 
-func newBudgetDebiter(budgets policylisters.PodDisruptionBudgetLister) *budgetDebiter {
-	b := &budgetDebiter{budgets: budgets, seed: maphash.MakeSeed()}
+func newBudgetDebiter(p *runner.Process) *budgetDebiter {
+	b := &budgetDebiter{budgets: p.Informers.Policy().V1().PodDisruptionBudgets().Lister()}
 	for i := range b.namespaceLocks {
-		b.namespaceLocks[i].converter = conversion.New()
+		b.namespaceLocks[i] = namespaceLock{p.NewLock(), conversion.New()}
 	}
 	return b
 }
@@ -44,7 +44,9 @@ func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x displacer.D
 	if !isHealthy(x.Pod) {
 		return d.Displace(ctx, x)
 	}
-	lock := &b.namespaceLocks[maphash.String(b.seed, x.Pod.Namespace)%uint64(len(b.namespaceLocks))]
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(x.Pod.Namespace))
+	lock := &b.namespaceLocks[h.Sum32()%uint32(len(b.namespaceLocks))]
 	lock.Lock()
 	defer lock.Unlock()
 	x.Debits = b.debitsFor(lock.converter, x.Pod)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/berthproject/berth/controllers/runner/runnertest"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/displacer"
 )
@@ -29,7 +30,9 @@ func (a *recordingDisplacer) Displace(_ context.Context, x displacer.Displacemen
 // TestEvictionsDebitBudgets checks that a healthy pod is debited in every budget that covers it, in name order.
 func TestEvictionsDebitBudgets(t *testing.T) {
 	everything := &metav1.LabelSelector{}
-	budgets := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Policy().V1().PodDisruptionBudgets()
+	p := runnertest.NewProcess(&runnertest.Queues{})
+	p.Informers = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	budgets := p.Informers.Policy().V1().PodDisruptionBudgets()
 	for _, b := range []*policyv1.PodDisruptionBudget{
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: everything}},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: everything}},
@@ -53,7 +56,7 @@ func TestEvictionsDebitBudgets(t *testing.T) {
 		"terminating": {terminating, nil},
 	} {
 		a := &recordingDisplacer{}
-		if err := newBudgetDebiter(budgets.Lister()).displace(t.Context(), a, displacer.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {
+		if err := newBudgetDebiter(p).displace(t.Context(), a, displacer.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(a.debits, c.want) {

@@ -48,7 +48,7 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, displacer, tainteviction.Options{}, registry, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, displacer, tainteviction.Options{}, registry); err != nil {
 				t.Error(err)
 			}
 		})

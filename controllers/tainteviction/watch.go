@@ -16,9 +16,9 @@ func (e *controller) watch(pods, nodes cache.SharedInformer) error {
 	if err := workqueue.Watch(nodes, func(old, cur *corev1.Node) {
 		switch {
 		case cur == nil:
-			e.stepper.Push(tainteviction.NodeDeleted{Name: old.Name})
+			e.machine.Push(tainteviction.NodeDeleted{Name: old.Name})
 		case old == nil || !slices.EqualFunc(old.Spec.Taints, cur.Spec.Taints, sameTaint):
-			e.stepper.Push(tainteviction.Node{Name: cur.Name, Taints: conversion.TimedTaints(cur)})
+			e.machine.Push(tainteviction.Node{Name: cur.Name, Taints: conversion.TimedTaints(cur)})
 		}
 	}); err != nil {
 		return err
@@ -26,9 +26,9 @@ func (e *controller) watch(pods, nodes cache.SharedInformer) error {
 	return workqueue.Watch(pods, func(old, cur *corev1.Pod) {
 		switch {
 		case cur == nil, cur.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // deleted, or replaced by a pod of the same name
-			e.stepper.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
+			e.machine.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		case cur.Spec.NodeName != "" && (old == nil || relevantChange(old, cur)):
-			e.stepper.Push(conversion.TaintEvictionPod(cur))
+			e.machine.Push(conversion.TaintEvictionPod(cur))
 		}
 	})
 }

@@ -7,10 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/client-go/tools/cache"
@@ -38,7 +35,7 @@ type key struct{ namespace, name string }
 type controller struct {
 	env     runner.Environment
 	client  kubernetes.Interface
-	queue   *workqueue.Queue[key]
+	queue   runner.Queue[key]
 	volumes corelisters.PersistentVolumeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	classes storagelisters.StorageClassLister
@@ -90,32 +87,23 @@ var claimIndexers = cache.Indexers{
 	},
 }
 
-// Run binds volumes until ctx is done. It starts factory, which supplies volumes, claims and classes. It returns an
-// error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
-	volumes, claims := factory.Core().V1().PersistentVolumes(), factory.Core().V1().PersistentVolumeClaims()
-	classes := factory.Storage().V1().StorageClasses()
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+// Run binds volumes until ctx is done; see workqueue.Run.
+func Run(ctx context.Context, p runner.Process) error { return workqueue.Run(ctx, p, component, Add) }
+
+// Add adds the controller to a process.
+func Add(p *runner.Process) error {
+	volumes, claims := p.Informers.Core().V1().PersistentVolumes(), p.Informers.Core().V1().PersistentVolumeClaims()
+	classes := p.Informers.Storage().V1().StorageClasses()
 	ctrl := &controller{
-		env: env, client: client, log: log,
+		env: p.Environment, client: p.Client, log: p.Log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
-		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
+		events: p.Events,
 	}
-	ctrl.queue = workqueue.New(ctx, "volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, ctrl.sync(ctx, k) })
-	if err := ctrl.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), volumes.Informer().HasSynced, claims.Informer().HasSynced, classes.Informer().HasSynced) {
-		return nil
-	}
-	runner.Concurrently(
-		func() { runner.Every(ctx, env, resync, func(context.Context) { ctrl.enqueueAll() }) },
-		func() { ctrl.queue.Run(ctx, workers) })
-	return nil
+	ctrl.queue = runner.NewQueue(p, runner.QueueOptions{Name: "volumes", Action: "Binding volumes", Workers: workers}, func(ctx context.Context, k key) (time.Duration, error) { return 0, ctrl.sync(ctx, k) })
+	runner.Repeat(p, resync, func(context.Context) { ctrl.enqueueAll() })
+	p.Queues.WaitFor(volumes.Informer().HasSynced, claims.Informer().HasSynced, classes.Informer().HasSynced)
+	return ctrl.watch(volumes.Informer(), claims.Informer(), classes.Informer())
 }
 
 // enqueueAll enqueues every volume and claim.

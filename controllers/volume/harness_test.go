@@ -132,7 +132,7 @@ func runController(t *testing.T, f func(h *harness), objects ...runtime.Object) 
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			done <- Run(ctx, h.api, informers.NewSharedInformerFactory(h.api, 0), runner.Production(), klog.Background())
+			done <- Run(ctx, runner.Process{Environment: runner.Production(), Client: h.api, Informers: informers.NewSharedInformerFactory(h.api, 0), Log: klog.Background()})
 		}()
 		h.waitIdle()
 		f(h)

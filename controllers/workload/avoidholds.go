@@ -130,7 +130,7 @@ func (a *AvoidHolds) hasActiveHold(key ownerNode, at time.Time) bool {
 
 // Run watches Holds until ctx is done. While the API does not serve Holds, it repeats discovery every
 // minute.
-func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, d discovery.DiscoveryInterface, env runner.Environment, log klog.Logger) error {
+func (a *AvoidHolds) Run(ctx context.Context, holds v1alpha1.Client, d discovery.DiscoveryInterface, env runner.Environment, log klog.Logger) error {
 	logged := false
 	for {
 		_, err := d.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -35,13 +34,13 @@ func orphansOf(namespace string) string { return "orphan/" + namespace }
 // indexMu prevents controllers that share a factory from adding the same index concurrently.
 var indexMu sync.Mutex
 
-// NewPods returns the pods of factory's cache. The caller starts the factory after Watch.
-func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder, env runner.Environment) (*Pods, error) {
-	informer := factory.Core().V1().Pods().Informer()
+// NewPods returns the pods of a process's cache.
+func NewPods(p *runner.Process) (*Pods, error) {
+	informer := p.Informers.Core().V1().Pods().Informer()
 	if err := IndexByController(informer); err != nil {
 		return nil, err
 	}
-	return &Pods{env: env, client: client, events: events, informer: informer, pending: newPendingWrites(env)}, nil
+	return &Pods{env: p.Environment, client: p.Client, events: p.Events, informer: informer, pending: newPendingWrites(p.Environment)}, nil
 }
 
 // IndexByController adds the index that Controlled uses.

@@ -13,6 +13,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // Queue reconciles the objects that its keys name.
@@ -23,18 +26,21 @@ type Queue[K comparable] struct {
 	reconcile ReconcileFunc[K]
 }
 
-// ReconcileFunc reconciles one key. If requeueAfter is not 0 the key is reconciled again after that time. After an
-// error or a panic it is retried with exponential backoff.
-type ReconcileFunc[K comparable] func(ctx context.Context, key K) (requeueAfter time.Duration, err error)
+// ReconcileFunc is runner.ReconcileFunc. A panic counts as an error.
+type ReconcileFunc[K comparable] = runner.ReconcileFunc[K]
 
 // New returns a Queue that is shut down when ctx is done. queue is its name in metrics: the upstream name where there
 // is one. action describes the work in log messages, such as "Binding the claim".
 func New[K comparable](ctx context.Context, queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
+	return newQueue(ctx, runner.Production(), queue, action, log, reconcile)
+}
+
+func newQueue[K comparable](ctx context.Context, c clock.WithTicker, queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
 	if !metricsEnabled.Load() {
 		queue = ""
 	}
-	limits := workqueue.DefaultTypedControllerRateLimiter[K]()
-	q := &Queue[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(limits, workqueue.TypedRateLimitingQueueConfig[K]{Name: queue}), action: action, log: log, reconcile: reconcile}
+	o := workqueue.TypedRateLimitingQueueConfig[K]{Name: queue, Clock: c}
+	q := &Queue[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(newRateLimiter[K](c), o), action: action, log: log, reconcile: reconcile}
 	context.AfterFunc(ctx, q.queue.ShutDown) // also if Run is not called, because the caches did not sync
 	return q
 }

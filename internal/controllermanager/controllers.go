@@ -2,7 +2,6 @@ package controllermanager
 
 import (
 	"context"
-	"os"
 	"slices"
 	"time"
 
@@ -61,17 +60,29 @@ type controllerContext struct {
 	log              klog.Logger
 }
 
+// process returns what a controller takes from its process.
+func (c *controllerContext) process() runner.Process {
+	return runner.Process{Environment: c.env, Client: c.client, Informers: c.informers, Log: c.log}
+}
+
+// noWarnings is process with a client that logs no API warnings.
+func (c *controllerContext) noWarnings() runner.Process {
+	p := c.process()
+	p.Client = c.noWarningsClient
+	return p
+}
+
 // Controllers lists all controllers.
 var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, c controllerContext) error {
-		return nodelifecycle.Run(ctx, c.client, c.informers, c.settings.Berth.NodeLifecycle.Options(), c.status.Registry, c.env, c.log)
+		return nodelifecycle.Run(ctx, c.process(), c.settings.Berth.NodeLifecycle.Options(), c.status.Registry)
 	}},
 	{"nodeipam", runNodeIPAM},
 	{"tainteviction", func(ctx context.Context, c controllerContext) error {
-		return tainteviction.Run(ctx, c.client, c.informers, c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry, c.env, c.log)
+		return tainteviction.Run(ctx, c.process(), c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry)
 	}},
 	{"podgc", func(ctx context.Context, c controllerContext) error {
-		return podgc.Run(ctx, c.client, c.informers, c.displacer(podgc.Component), c.settings.PodGCOptions(), c.status.Registry, c.env, c.log)
+		return podgc.Run(ctx, c.process(), c.displacer(podgc.Component), c.settings.PodGCOptions(), c.status.Registry)
 	}},
 	{"namespace", func(ctx context.Context, c controllerContext) error {
 		return namespace.Run(ctx, c.client, c.metadata, c.informers, c.env, c.log)
@@ -80,52 +91,52 @@ var Controllers = []controller{
 		return serviceaccount.Run(ctx, c.client, c.informers, c.ca, c.env, c.log)
 	}},
 	{"replicaset", func(ctx context.Context, c controllerContext) error {
-		return replicaset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
+		return replicaset.Run(ctx, c.process(), c.avoidHolds)
 	}},
 	{"replicationcontroller", func(ctx context.Context, c controllerContext) error {
-		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
+		return replicaset.RunControllers(ctx, c.process(), c.avoidHolds)
 	}},
 	{"deployment", func(ctx context.Context, c controllerContext) error {
-		return deployment.Run(ctx, c.client, c.informers, c.env, c.log)
+		return deployment.Run(ctx, c.process())
 	}},
 	{"daemonset", func(ctx context.Context, c controllerContext) error {
-		return daemonset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
+		return daemonset.Run(ctx, c.process(), c.avoidHolds)
 	}},
 	{"statefulset", func(ctx context.Context, c controllerContext) error {
-		return statefulset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
+		return statefulset.Run(ctx, c.process(), c.avoidHolds)
 	}},
 	{"job", func(ctx context.Context, c controllerContext) error {
-		return job.Run(ctx, c.client, c.informers, c.avoidHolds, c.status.Registry, c.env, c.log)
+		return job.Run(ctx, c.process(), c.avoidHolds, c.status.Registry)
 	}},
 	{"cronjob", func(ctx context.Context, c controllerContext) error {
-		return cronjob.Run(ctx, c.client, c.informers, c.status.Registry, c.env, c.log)
+		return cronjob.Run(ctx, c.process(), c.status.Registry)
 	}},
 	{"horizontalpodautoscaler", func(ctx context.Context, c controllerContext) error {
 		clients, err := horizontalpodautoscaler.NewClients(c.config, c.client.Discovery())
 		if err != nil {
 			return err
 		}
-		return horizontalpodautoscaler.Run(ctx, c.client, clients, c.informers, c.env, c.log)
+		return horizontalpodautoscaler.Run(ctx, c.process(), clients)
 	}},
 	{"disruption", func(ctx context.Context, c controllerContext) error {
 		scales, err := disruption.NewScaleClient(c.config, c.client.Discovery(), c.env)
 		if err != nil {
 			return err
 		}
-		return disruption.Run(ctx, c.client, scales, c.informers, c.env, c.log)
+		return disruption.Run(ctx, c.process(), scales)
 	}},
 	{"garbagecollector", func(ctx context.Context, c controllerContext) error {
-		return garbagecollector.Run(ctx, c.noWarningsClient, c.metadata, c.informers, c.env, c.log)
+		return garbagecollector.Run(ctx, c.noWarnings(), c.metadata)
 	}},
 	{"volume", func(ctx context.Context, c controllerContext) error {
-		return volume.Run(ctx, c.client, c.informers, c.env, c.log)
+		return volume.Run(ctx, c.process())
 	}},
 	{"resourcequota", func(ctx context.Context, c controllerContext) error {
 		return resourcequota.Run(ctx, c.noWarningsClient, c.metadata, c.informers, c.env, c.log)
 	}},
 	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, c controllerContext) error {
-		return endpoints.Run(ctx, c.noWarningsClient, c.informers, c.log)
+		return endpoints.Run(ctx, c.noWarnings())
 	}},
 }
 
@@ -174,11 +185,11 @@ func runDisplacementRecords(ctx context.Context, c controllerContext) error {
 	if err != nil {
 		return err
 	}
-	o := displacementrecords.Options{Client: c.client, Factory: c.informers, Holds: holds, Journal: c.settings.Journal, OnDisplaced: c.status.displacements.Count, Env: c.env, Log: c.log}
+	o := displacementrecords.Options{Holds: holds, Journal: c.settings.Journal, OnDisplaced: c.status.displacements.Count}
 	if h := c.settings.Berth.Holds; h.Avoid {
 		o.Backoff = displacement.Backoff{First: time.Duration(h.InitialSeconds) * time.Second, Max: time.Duration(h.MaxSeconds) * time.Second}
 	}
-	return displacementrecords.Run(ctx, o)
+	return displacementrecords.Run(ctx, c.process(), o)
 }
 
 // runNodeIPAM runs the controller of podCIDRs, unless it is disabled.
@@ -198,11 +209,10 @@ func runNodeIPAM(ctx context.Context, c controllerContext) error {
 // displacer returns the displacer of a controller, with the name of the upstream component
 // that displaces for the same cause.
 func (c *controllerContext) displacer(component string) *displacer.Displacer {
-	host, _ := os.Hostname()
 	log := c.log
 	return &displacer.Displacer{
 		OnDisplaced: c.status.displacements.Count,
-		Client:      c.client, Now: c.env.Now, Component: component, Instance: component + "-" + host,
+		Client:      c.client, Now: c.env.Now, Component: component, Instance: component + "-" + c.env.Host,
 		OnRecordLost: func(kind string, err error) {
 			log.Error(err, "Failed to record a displacement", "kind", kind, "component", component)
 		},

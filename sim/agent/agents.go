@@ -32,12 +32,15 @@ type Agents struct {
 	containers    containers
 	nodePressures nodePressures
 	admission     nodeAdmission
+	addresses     uint32 // number of pod addresses assigned
 	heartbeats
+	*leases
 }
 
 // New starts the agents of all nodes.
 func New(w *sim.World, o Options) *Agents {
 	a := &Agents{w: w, o: o, stopped: map[string]bool{}, partitioned: map[string]bool{}, pods: map[types.UID]*agentPod{}, heartbeats: newHeartbeats(w)}
+	a.leases = newLeases(w, &a.heartbeats)
 	a.nodePressures, a.admission = newNodePressures(w, a), newNodeAdmission(w, a)
 	a.containers = newContainers(w, func(uid types.UID, e podlifecycle.Event) {
 		if p := a.pods[uid]; p != nil {

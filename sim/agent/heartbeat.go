@@ -26,6 +26,8 @@ func newHeartbeats(w *sim.World) heartbeats {
 const (
 	// leaseRenewInterval is the interval at which an agent renews its node's Lease.
 	leaseRenewInterval = 10 * time.Second
+	// leaseDuration is the duration in Leases.
+	leaseDuration = 40 * time.Second
 	// statusInterval is the interval at which an agent corrects its node's status.
 	statusInterval = 10 * time.Second
 )

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -10,17 +11,20 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/conversion"
-	"github.com/berthproject/berth/sim"
 )
 
 // statusOf returns the status that an agent reports for a pod, and whether it changed.
-func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
+func (a *Agents) statusOf(p *agentPod) (corev1.PodStatus, bool) {
 	previous := &p.object.Status
 	out := *previous
 	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.lifecycle.Phase()]
-	now := metav1.NewTime(w.Now().Truncate(time.Second))
+	now := metav1.NewTime(a.w.Now().Truncate(time.Second))
 	if out.StartTime == nil {
 		out.StartTime = &now
+	}
+	if out.Phase == corev1.PodRunning && out.PodIP == "" {
+		out.PodIP = a.newAddress()
+		out.PodIPs = []corev1.PodIP{{IP: out.PodIP}}
 	}
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
 	if p.lifecycle.Ready() {
@@ -40,6 +44,12 @@ func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 		!slices.EqualFunc(out.InitContainerStatuses, previous.InitContainerStatuses, sameContainerState) ||
 		!slices.EqualFunc(out.ContainerStatuses, previous.ContainerStatuses, sameContainerState)
 	return out, changed
+}
+
+// newAddress returns an IP address that no other pod has: the next one of 10.0.0.0/8.
+func (a *Agents) newAddress() string {
+	a.addresses++
+	return netip.AddrFrom4([4]byte{10, byte(a.addresses >> 16), byte(a.addresses >> 8), byte(a.addresses)}).String()
 }
 
 // mergeConditions returns the previous conditions with the reported ones applied.

@@ -17,7 +17,7 @@ func (a *Agents) writeStatus(p *agentPod) {
 	if p.writing {
 		return
 	}
-	status, changed := statusOf(a.w, p)
+	status, changed := a.statusOf(p)
 	if !changed && !p.deleted {
 		p.dirty = false
 		return

@@ -48,7 +48,7 @@ func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 // TestStaleStatusOverdrawsBudgets checks that upstream's rule, which trusts a stale
 // status.disruptionsAllowed, overdraws a budget. It proves that the test above can fail.
 func TestStaleStatusOverdrawsBudgets(t *testing.T) {
-	for seed := int64(14); seed < 54; seed++ {
+	for seed := int64(50); seed < 90; seed++ {
 		o := options(t)
 		o.Evictions.Rules, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
 		s := Experiment{Seed: seed, Pods: 150, Duration: time.Minute, SkipSettling: true, Options: o}

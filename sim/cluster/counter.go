@@ -8,10 +8,12 @@ import (
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/fakeowners"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -91,6 +93,10 @@ func (k *counter) notice(notice any) {
 	switch n := notice.(type) {
 	case displacement.Displaced:
 		k.counts.Displaced[n.Cause]++
+	case kubeclient.DeletingPod:
+		if c := conversion.ActiveDisruptionTarget(n.Pod); c != nil && (n.Actor == "podgc" || !store.Finished(n.Pod)) {
+			k.counts.Displaced[enginedisplacement.CauseFromStatus(c.Reason, "", "")]++
+		}
 	case scheduler.Rejected:
 		k.counts.Rejections++
 	case scheduler.Preempted:

@@ -1,7 +1,5 @@
-// Package controllers simulates the small controllers of a cluster under virtual time. Each is the
-// counterpart of the package with the same name in controllers/. Subpackage workload runs the
-// workload controllers themselves; subpackage descheduler simulates the descheduler.
-//
-// A controller runs on a sim.Client: it has a cache that lags, and its requests may fail. Its start
-// function adds it to the world.
+// Package controllers starts the controllers of a cluster in the simulator (sim/reconciler): taint eviction, node
+// lifecycle, pod GC, disruption, displacement records, volumes, endpoints and garbage collection. Subpackage workload
+// starts the workload controllers; subpackage descheduler simulates the descheduler. Only an external volume
+// provisioner is simulated here.
 package controllers

@@ -23,6 +23,7 @@ type Server struct {
 func NewServer(w *sim.World, ledger *budgets.Ledger, o eviction.Options) *Server {
 	s := &Server{w: w, ledger: ledger, handler: eviction.New(o, w.Converter(), w.Now)}
 	w.OnClose(s.evictions.Kill)
+	w.SetEvictionHandler(s.handle)
 	return s
 }
 

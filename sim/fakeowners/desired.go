@@ -1,12 +1,17 @@
 package fakeowners
 
 import (
+	"context"
+	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/controllers/disruption"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -22,20 +27,25 @@ func (o *Replacer) trackDesired(p *corev1.Pod, deleted bool) {
 	case deleted && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
 		delete(all, first)
 	case all == nil:
-		o.desired[string(c.UID)] = map[string]labels.Set{first: p.Labels}
+		o.desired[string(c.UID)] = map[string]bool{first: true}
 	default:
-		all[first] = p.Labels
+		all[first] = true
 	}
 }
 
-// DesiredCount returns the number of desired replicas of a fake owner that a selector matches.
-func (o *Replacer) DesiredCount(uid string, s labels.Selector) (n int32) {
-	for _, l := range o.desired[uid] {
-		if s.Matches(l) {
-			n++
-		}
+// scalableKinds are the built-in kinds with a scale.
+var scalableKinds = []string{"ReplicaSet", "Deployment", "StatefulSet", "ReplicationController"}
+
+// Scale implements disruption.Scales: it returns the desired replicas of a fake owner.
+func (o *Replacer) Scale(_ context.Context, _ string, owner model.Owner) (*autoscalingv1.Scale, error) {
+	switch {
+	case strings.HasPrefix(owner.UID, UIDPrefix):
+		return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{UID: types.UID(owner.UID)}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(len(o.desired[owner.UID]))}}, nil
+	case slices.Contains(scalableKinds, owner.Kind):
+		return nil, nil // not found
 	}
-	return n
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	return nil, &disruption.NoScaleError{Resource: strings.ToLower(owner.Kind) + "s." + group}
 }
 
 // RecordVictim records the length of the chain of preemptions that ends with the victim p.

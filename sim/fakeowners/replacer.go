@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/sim"
@@ -38,13 +37,13 @@ type Replacer struct {
 	retired map[string]bool   // by the key of the first pod: no more replacements
 	latest  map[string]string // latest replacement by the key of the first pod
 
-	desired map[string]map[string]labels.Set // by fake owner UID and first pod's key: the labels of its pods
+	desired map[string]map[string]bool // by fake owner UID and first pod's key
 }
 
 // New returns the actor, which tracks pods from now on. Start starts it.
 func New(w *sim.World) *Replacer {
 	o := &Replacer{w: w, replaced: map[types.UID]bool{}, lastSeen: map[string]*corev1.Pod{}, replacements: map[string]int{}, victimDepth: map[types.UID]int{}, replacementDepth: map[string]int{},
-		retired: map[string]bool{}, latest: map[string]string{}, desired: map[string]map[string]labels.Set{}}
+		retired: map[string]bool{}, latest: map[string]string{}, desired: map[string]map[string]bool{}}
 	w.OnCommit(func(c store.Change) {
 		if p, ok := c.Object().(*corev1.Pod); ok {
 			o.trackDesired(p, c.New == nil)

@@ -78,7 +78,7 @@ func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, current 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
 // negative.
 func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.ledger.StatusInputs(b, a.ledger.Members(key), a.w.API().Get).ComputeStatus()
+	c := a.ledger.StatusInputs(b, a.ledger.Members(key)).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}

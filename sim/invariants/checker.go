@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
-	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -35,7 +35,7 @@ type Options struct {
 type Actors struct {
 	Scheduler *scheduler.Scheduler
 	Ledger    *budgets.Ledger
-	Recorder  *controllers.Records
+	Recorder  *sim.Client // the controller of displacement records
 }
 
 // Checker checks the invariants of a world. Create it with New.
@@ -47,7 +47,7 @@ type Checker struct {
 	o         Options
 	scheduler *scheduler.Scheduler
 	ledger    *budgets.Ledger
-	recorder  *controllers.Records
+	recorder  *sim.Client
 
 	labelsChanged map[types.UID]time.Time // creation or last label change
 
@@ -67,7 +67,8 @@ const compareInterval = 5 * time.Second
 func New(w *sim.World, actors Actors, o Options) *Checker {
 	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
 		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
-		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
+		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}}}
+	a.recorder.OnDelivered = a.observeDelivered
 	w.OnCommit(a.checkCommit)
 	w.OnNotice(a.observe)
 	return a
@@ -84,6 +85,8 @@ func (a *Checker) observe(notice any) {
 		a.checkDebit(n)
 	case displacement.Displacing:
 		a.checkDisplacement(n.Pod, n.Displacement)
+	case kubeclient.DeletingPod:
+		a.checkDeletion(n)
 	case agent.Evicted:
 		if n.HasCondition && a.o.All {
 			a.checkDisplacedOnce(n.Pod)

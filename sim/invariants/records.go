@@ -12,6 +12,7 @@ import (
 
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -20,6 +21,24 @@ type recordAudit struct {
 	events    map[types.UID]int // events with a record, by pod
 	displaced map[types.UID]bool
 	missing   map[types.UID]string // displaced pods without an event, with their keys
+	observed  map[types.UID]bool   // pods whose displacement was delivered to the controller of records
+}
+
+// observeDelivered records which displacements the controller of records can know.
+func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
+	for _, o := range []store.Object{old, current} {
+		if p, ok := o.(*corev1.Pod); ok && conversion.ActiveDisruptionTarget(p) != nil {
+			a.records.observed[p.UID] = true
+		}
+	}
+}
+
+// checkDeletion checks DisplacedOnce before a client deletes a pod. Controllers that only displace pods must have set the
+// condition.
+func (a *Checker) checkDeletion(n kubeclient.DeletingPod) {
+	if a.o.All && (n.Actor == "taints" || conversion.ActiveDisruptionTarget(n.Pod) != nil) {
+		a.checkDisplacedOnce(n.Pod)
+	}
 }
 
 // recordTimeout is how long a record may be missing, for example because the displacing actor
@@ -52,7 +71,7 @@ func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
 // acceptIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
 func (a *Checker) acceptIfNotObserved(uid types.UID) {
-	if !a.recorder.IsWatching() && a.records.missing[uid] != "" {
+	if isWatching := a.recorder.IsSynced() && a.recorder.Reflector().Watches(store.Pods); !isWatching && a.records.missing[uid] != "" {
 		a.acceptMissingRecord(uid)
 	}
 }
@@ -62,7 +81,7 @@ func (a *Checker) acceptIfNotObserved(uid types.UID) {
 func (a *Checker) acceptAfterLostWatch() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		key := a.records.missing[uid]
-		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.recorder.HasObservedDisplacement(key, uid) {
+		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.records.observed[uid] {
 			a.acceptMissingRecord(uid)
 		}
 	}

@@ -1,7 +1,11 @@
-// Package kubeclient is a kubernetes.Interface over the simulated API server, for controllers that run in the
-// simulator. A request of a controller waits in virtual time: it has latency, and faults of the world refuse,
-// lose or delay it. Only the resources and methods that these controllers call are implemented; any other call panics.
+// Package kubeclient has the clients of controllers that run in the simulator: kubernetes.Interface, Holds and metadata
+// over the simulated API server. A request waits in virtual time: it has latency, and faults of the world refuse, lose or
+// delay it. Only the resources and methods that these controllers call are implemented; any other call panics.
 //
-// Returned objects belong to the store and are read-only, as those of a lister are. The client logs the timeline of
-// workloads: created and deleted pods, created and scaled ReplicaSets.
+//	kinds, groups, metadata     the typed clients
+//	resource, endpoint          requests about one kind
+//	patch, replace              what the API server does with patches and updates
+//	faultkind, timeline         the request kind for faults; what the timeline shows
+//
+// As responses of an API server, returned objects belong to the caller.
 package kubeclient

@@ -2,13 +2,14 @@ package reconciler
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/coroutine"
@@ -28,32 +29,36 @@ type actor struct {
 
 // Process is what the controllers of a process share. A restart creates another one.
 type Process struct {
-	// Client, Factory, Env and Events are the parameters of controllers.
-	Client  kubernetes.Interface
+	runner.Process
+	Holds    v1alpha1.Client
+	Metadata metadata.Interface
+	// Factory supplies the informers of Process.Informers, and those of kinds that it has no method for.
 	Factory *Factory
-	Env     runner.Environment
-	Events  Events
+	// Quiet is that of the queues that are added later; see sim.WorkQueue. May be nil.
+	Quiet func() bool
 
 	actor  *actor
 	group  coroutine.Group
-	queues []*sim.WorkQueue
+	queues []*sim.WorkQueue[any]
 }
 
-// Start starts an actor whose cache has the kinds. setup creates its controllers and passes them to Run. At a start,
-// controllers get the objects by kind, in the order of kinds.
-func Start(w *sim.World, name string, setup func(*Process) error, kinds ...store.Kind) {
+// Start starts an actor whose cache has the kinds. setup adds its controllers to the process. At a start, controllers get the objects by kind, in the order of kinds.
+func Start(w *sim.World, name string, setup func(*Process) error, kinds ...store.Kind) *sim.Client {
 	a := &actor{w: w, kinds: kinds, setup: setup, nameSuffixes: map[string]int{}}
 	a.Client = w.NewClient(name, a, kinds...)
 	w.OnClose(a.OnStop)
 	a.Start()
+	return a.Client
 }
 
 // OnSynced implements sim.Controller.
 func (a *actor) OnSynced() {
-	p := &Process{actor: a, Factory: newFactory(a.Client)}
+	p := &Process{actor: a, Factory: newFactory(a.kinds)}
 	a.process = p
-	p.Client = kubeclient.New(a.w, a.Client, &p.group)
-	p.Env = runner.Environment{WithTicker: virtualClock{w: a.w}, NameSuffix: p.nameSuffix, ForEach: p.group.ForEach}
+	clients := kubeclient.New(a.w, a.Client, &p.group)
+	p.Holds, p.Metadata = clients.Holds, clients.Metadata
+	p.Process = runner.Process{Client: clients.Kubernetes, Informers: p.Factory, Events: discardEvents{}, Queues: queues{p},
+		Environment: NewEnvironment(a.w, &p.group, p.nameSuffix)}
 	if err := a.setup(p); err != nil { // a programming error in the simulator
 		panic(err)
 	}
@@ -61,6 +66,12 @@ func (a *actor) OnSynced() {
 		for _, key := range a.Keys(k) {
 			p.Factory.change(k, nil, a.Cached(k)[key])
 		}
+	}
+	p.Factory.cached = func(k store.Kind) (out []store.Object) {
+		for _, key := range a.Keys(k) {
+			out = append(out, a.Cached(k)[key])
+		}
+		return out
 	}
 }
 
@@ -81,20 +92,21 @@ func (a *actor) OnStop() {
 	a.process = nil
 }
 
-// Run runs a controller of objects of a kind, such as "ReplicaSet".
-func (p *Process) Run(kind string, c runner.Controller) error {
-	queue := sim.NewWorkQueue(p.actor.Client, func(key string, done func(time.Duration, error)) {
-		p.group.Go(kind+" "+key, func() { done(c.Reconcile(context.Background(), parseKey(key))) })
+// queues implements runner.Queues. Each reconcile is a coroutine.
+type queues struct{ p *Process }
+
+// Add implements runner.Queues.
+func (q queues) Add(o runner.QueueOptions, reconcile runner.ReconcileFunc[any]) func(any, time.Duration) {
+	queue := sim.NewWorkQueue(q.p.actor.Client, o.Workers, func(key any, done func(time.Duration, error)) {
+		q.p.group.Go(fmt.Sprint(o.Name, " ", key), func() { done(reconcile(context.Background(), key)) })
 	})
-	p.queues = append(p.queues, queue)
-	return c.Watch(func(key types.NamespacedName) { queue.Add(store.Key(key.Namespace, key.Name), 0) })
+	queue.Quiet = q.p.Quiet
+	q.p.queues = append(q.p.queues, queue)
+	return queue.Add
 }
 
-// parseKey is the inverse of store.Key.
-func parseKey(key string) types.NamespacedName {
-	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
-	return types.NamespacedName{Namespace: namespace, Name: name}
-}
+// WaitFor implements runner.Queues. The caches are filled before a process starts.
+func (queues) WaitFor(...cache.InformerSynced) {}
 
 // nameSuffix returns 1, 2 and so on for the objects that one owner creates.
 func (p *Process) nameSuffix() string {

@@ -1,12 +1,15 @@
 package reconciler
 
 import (
+	"context"
+	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/coroutine"
 )
 
 // virtualClock is the virtual time. It has no timers: a controller waits by requeueing.
@@ -21,14 +24,73 @@ func (c virtualClock) Now() time.Time { return c.w.Now() }
 // Since returns the virtual time since t.
 func (c virtualClock) Since(t time.Time) time.Duration { return c.w.Now().Sub(t) }
 
-// Events is a recorder that drops events. It implements record.EventRecorder.
-type Events struct{}
+// NewEnvironment returns the environment of code that runs in coroutines of a group.
+func NewEnvironment(w *sim.World, group *coroutine.Group, nameSuffix func() string) runner.Environment {
+	return runner.Environment{
+		WithTicker: virtualClock{w: w}, NameSuffix: nameSuffix, ForEach: group.ForEach, WithTimeout: withTimeout(w),
+		Pause: func(ctx context.Context, d time.Duration) {
+			if deadline, ok := ctx.Deadline(); ok {
+				d = min(d, deadline.Sub(w.Now()))
+			}
+			group.Wait(func(resume func()) { w.After(d, resume) })
+		},
+		NewLock: func() sync.Locker { return &lock{w: w, group: group} },
+	}
+}
 
-// Event implements record.EventRecorder.
-func (Events) Event(runtime.Object, string, string, string) {}
+// lock is a lock of coroutines. They get it in the order of their calls.
+type lock struct {
+	w       *sim.World
+	group   *coroutine.Group
+	held    bool
+	waiting []func()
+}
 
-// Eventf implements record.EventRecorder.
-func (Events) Eventf(runtime.Object, string, string, string, ...any) {}
+// Lock implements sync.Locker.
+func (l *lock) Lock() {
+	if l.held {
+		l.group.Wait(func(resume func()) { l.waiting = append(l.waiting, resume) })
+	}
+	l.held = true
+}
 
-// AnnotatedEventf implements record.EventRecorder.
-func (Events) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {}
+// Unlock implements sync.Locker.
+func (l *lock) Unlock() {
+	if len(l.waiting) == 0 {
+		l.held = false
+		return
+	}
+	next := l.waiting[0]
+	l.waiting = l.waiting[1:]
+	l.w.After(0, next)
+}
+
+// timeoutContext is a context with a deadline in virtual time. A request ends at the deadline (sim/kubeclient); Done does
+// not, since nothing in a coroutine receives from a channel.
+type timeoutContext struct {
+	context.Context
+	w        *sim.World
+	deadline time.Time
+}
+
+// Deadline implements context.Context.
+func (c timeoutContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Err implements context.Context.
+func (c timeoutContext) Err() error {
+	if !c.w.Now().Before(c.deadline) {
+		return context.DeadlineExceeded
+	}
+	return c.Context.Err()
+}
+
+// withTimeout returns context.WithTimeout for virtual time.
+func withTimeout(w *sim.World) func(context.Context, time.Duration) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		deadline := w.Now().Add(d)
+		if earlier, ok := ctx.Deadline(); ok && earlier.Before(deadline) {
+			deadline = earlier
+		}
+		return timeoutContext{ctx, w, deadline}, func() {}
+	}
+}

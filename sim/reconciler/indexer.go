@@ -8,84 +8,111 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexer implements cache.Indexer over an actor's cache of a kind. All lists are ordered by key, so that runs repeat.
+// indexer implements cache.Indexer. All lists are ordered by key, so that runs repeat.
 type indexer struct {
 	cache.Indexer
-	client *sim.Client
-	kind   store.Kind
-	funcs  cache.Indexers
-	values map[string]map[string][]entry // by index and value, sorted by key
+	kind    store.Kind
+	objects entries
+	funcs   cache.Indexers
+	values  map[string]map[string]entries // by index and value
 }
 
-// entry is an indexed object.
+// entries are objects, sorted by key.
+type entries []entry
+
 type entry struct {
 	key    string
-	object store.Object
+	object any
 }
 
-func newIndexer(c *sim.Client, k store.Kind) *indexer {
-	x := &indexer{client: c, kind: k, funcs: cache.Indexers{}, values: map[string]map[string][]entry{}}
+func newIndexer(k store.Kind) *indexer {
+	x := &indexer{kind: k, funcs: cache.Indexers{}, values: map[string]map[string]entries{}}
 	x.add(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	return x
 }
 
-// add adds indexes. They contain only objects that change afterwards.
+// add adds indexes.
 func (x *indexer) add(funcs cache.Indexers) {
 	for name, f := range funcs {
-		x.funcs[name], x.values[name] = f, map[string][]entry{}
-	}
-}
-
-// change updates the indexes.
-func (x *indexer) change(old, current store.Object) {
-	for name, f := range x.funcs {
-		var before, after []string
-		if old != nil {
-			before, _ = f(old)
-		}
-		if current != nil {
-			after, _ = f(current)
-		}
-		for _, v := range before {
-			if !slices.Contains(after, v) {
-				x.remove(name, v, store.KeyOf(old))
-			}
-		}
-		for _, v := range after {
-			x.set(name, v, entry{store.KeyOf(current), current})
+		x.funcs[name], x.values[name] = f, map[string]entries{}
+		for _, e := range x.objects {
+			x.reindex(name, e.key, nil, e.object)
 		}
 	}
 }
 
-func search(list []entry, key string) (int, bool) {
-	return slices.BinarySearchFunc(list, key, func(e entry, key string) int { return strings.Compare(e.key, key) })
-}
-
-func (x *indexer) set(index, value string, e entry) {
-	list := x.values[index][value]
-	i, found := search(list, e.key)
-	if found {
-		list[i] = e
-		return
+// set sets an object and returns the previous one, or nil.
+func (x *indexer) set(key string, current any) (old any) {
+	x.objects, old = x.objects.set(key, current)
+	for name := range x.funcs {
+		x.reindex(name, key, old, current)
 	}
-	x.values[index][value] = slices.Insert(list, i, e)
+	return old
 }
 
-func (x *indexer) remove(index, value, key string) {
-	list := x.values[index][value]
-	i, found := search(list, key)
+// remove removes an object and returns it, or nil.
+func (x *indexer) remove(key string) (old any) {
+	x.objects, old = x.objects.remove(key)
+	for name := range x.funcs {
+		x.reindex(name, key, old, nil)
+	}
+	return old
+}
+
+// reindex updates an index; old or current may be nil.
+func (x *indexer) reindex(name, key string, old, current any) {
+	var before, after []string
+	if old != nil {
+		before, _ = x.funcs[name](old)
+	}
+	if current != nil {
+		after, _ = x.funcs[name](current)
+	}
+	values := x.values[name]
+	for _, v := range before {
+		if slices.Contains(after, v) {
+			continue
+		}
+		if values[v], _ = values[v].remove(key); len(values[v]) == 0 {
+			delete(values, v)
+		}
+	}
+	for _, v := range after {
+		values[v], _ = values[v].set(key, current)
+	}
+}
+
+func (l entries) search(key string) (int, bool) {
+	return slices.BinarySearchFunc(l, key, func(e entry, key string) int { return strings.Compare(e.key, key) })
+}
+
+func (l entries) set(key string, object any) (after entries, old any) {
+	i, found := l.search(key)
 	if !found {
-		return
+		return slices.Insert(l, i, entry{key, object}), nil
 	}
-	if list = slices.Delete(list, i, i+1); len(list) == 0 {
-		delete(x.values[index], value)
-		return
+	old, l[i].object = l[i].object, object
+	return l, old
+}
+
+func (l entries) remove(key string) (after entries, old any) {
+	i, found := l.search(key)
+	if !found {
+		return l, nil
 	}
-	x.values[index][value] = list
+	old = l[i].object
+	return slices.Delete(l, i, i+1), old
+}
+
+func (l entries) list() []any {
+	out := make([]any, len(l))
+	for i := range l {
+		out[i] = l[i].object
+	}
+	return out
 }
 
 // GetIndexers implements cache.Indexer.
@@ -96,12 +123,7 @@ func (x *indexer) ByIndex(index, value string) ([]any, error) {
 	if x.funcs[index] == nil {
 		return nil, fmt.Errorf("listing %s: there is no index %q", x.kind, index)
 	}
-	list := x.values[index][value]
-	out := make([]any, len(list))
-	for i, e := range list {
-		out[i] = e.object
-	}
-	return out, nil
+	return x.values[index][value].list(), nil
 }
 
 // Index implements cache.Indexer.
@@ -114,20 +136,13 @@ func (x *indexer) Index(index string, object any) ([]any, error) {
 }
 
 // List implements cache.Store.
-func (x *indexer) List() []any {
-	keys := x.client.Keys(x.kind)
-	out := make([]any, len(keys))
-	for i, key := range keys {
-		out[i] = x.client.Cached(x.kind)[key]
-	}
-	return out
-}
+func (x *indexer) List() []any { return x.objects.list() }
 
 // GetByKey implements cache.Store.
 func (x *indexer) GetByKey(key string) (item any, exists bool, err error) {
-	o := x.client.Cached(x.kind)[key]
-	if o == nil {
+	i, found := x.objects.search(key)
+	if !found {
 		return nil, false, nil
 	}
-	return o, true, nil
+	return x.objects[i].object, true, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/berthproject/berth/sim/controllers"
+	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -16,8 +16,8 @@ type numbersFunc func(r *run, name string) (map[string]int64, bool)
 // endpointNumbers returns the endpoint counts of a Service.
 func endpointNumbers(r *run, name string) (map[string]int64, bool) {
 	_, ok := r.w.API().Get(store.Services, objectKey(store.Services, name))
-	ready, terminating, serving := controllers.CountEndpoints(r.w.World, objectKey(store.Services, name))
-	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
+	n := endpoints.Count(r.w.API().EndpointSlices(objectKey(store.Services, name)))
+	return map[string]int64{"ready": int64(n.Ready), "terminating": int64(n.Terminating), "serving": int64(n.ServingTerminating)}, ok
 }
 
 // replicaNumbers returns the replica counts of a ReplicaSet.

@@ -168,6 +168,6 @@ func readNamespace(p *parser, w *tokens) error {
 
 func readService(p *parser, w *tokens) error {
 	return p.addNamedObjects(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match")}}
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match"), IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
 	})
 }

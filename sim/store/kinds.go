@@ -1,6 +1,9 @@
 package store
 
 import (
+	"reflect"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -54,6 +57,7 @@ const (
 	CronJobs            Kind = "cronjobs"
 	ControllerRevisions Kind = "controllerrevisions"
 	EndpointSlices      Kind = "endpointslices"
+	Endpoints           Kind = "endpoints"
 	ConfigMaps          Kind = "configmaps"
 	Secrets             Kind = "secrets"
 	ServiceAccounts     Kind = "serviceaccounts"
@@ -66,146 +70,40 @@ const (
 var SchedulingKinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSIStorageCapacities, PersistentVolumes, PersistentVolumeClaims,
 	VolumeAttachments, ResourceClaims, Services, ReplicationControllers, ReplicaSets, StatefulSets, PodDisruptionBudgets, Holds, Pods}
 
-// otherKinds are the kinds that scheduling does not read.
-var otherKinds = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, ControllerRevisions, EndpointSlices, ConfigMaps, Secrets, ServiceAccounts, Leases, CoreEvents}
+// types are the kinds with their types.
+var types = map[Kind]Object{
+	Pods: &corev1.Pod{}, Nodes: &corev1.Node{}, Namespaces: &corev1.Namespace{}, Services: &corev1.Service{}, ReplicationControllers: &corev1.ReplicationController{},
+	ReplicaSets: &appsv1.ReplicaSet{}, StatefulSets: &appsv1.StatefulSet{}, PodDisruptionBudgets: &policyv1.PodDisruptionBudget{}, PriorityClasses: &schedulingv1.PriorityClass{},
+	PersistentVolumes: &corev1.PersistentVolume{}, PersistentVolumeClaims: &corev1.PersistentVolumeClaim{}, StorageClasses: &storagev1.StorageClass{},
+	CSINodes: &storagev1.CSINode{}, CSIDrivers: &storagev1.CSIDriver{}, CSIStorageCapacities: &storagev1.CSIStorageCapacity{}, VolumeAttachments: &storagev1.VolumeAttachment{},
+	ResourceClaims: &resourcev1.ResourceClaim{}, Holds: &v1alpha1.Hold{},
+	Events: &eventsv1.Event{}, Deployments: &appsv1.Deployment{}, DaemonSets: &appsv1.DaemonSet{}, Jobs: &batchv1.Job{}, CronJobs: &batchv1.CronJob{},
+	ControllerRevisions: &appsv1.ControllerRevision{}, EndpointSlices: &discoveryv1.EndpointSlice{}, Endpoints: &corev1.Endpoints{}, ConfigMaps: &corev1.ConfigMap{},
+	Secrets: &corev1.Secret{}, ServiceAccounts: &corev1.ServiceAccount{}, Leases: &coordinationv1.Lease{}, CoreEvents: &corev1.Event{},
+}
+
+// clusterScoped are the kinds without a namespace.
+var clusterScoped = []Kind{Nodes, Namespaces, PriorityClasses, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, VolumeAttachments}
+
+// IsNamespaced reports whether the objects of a kind have a namespace.
+func IsNamespaced(k Kind) bool { return !slices.Contains(clusterScoped, k) }
+
+var kindsByType = func() map[reflect.Type]Kind {
+	out := map[reflect.Type]Kind{}
+	for k, o := range types {
+		out[reflect.TypeOf(o)] = k
+	}
+	return out
+}()
 
 // KindOf returns the kind of an object, or "" if the store does not hold it.
-func KindOf(o any) Kind {
-	switch o.(type) {
-	case *corev1.Pod:
-		return Pods
-	case *corev1.Node:
-		return Nodes
-	case *corev1.Namespace:
-		return Namespaces
-	case *corev1.Service:
-		return Services
-	case *corev1.ReplicationController:
-		return ReplicationControllers
-	case *appsv1.ReplicaSet:
-		return ReplicaSets
-	case *appsv1.StatefulSet:
-		return StatefulSets
-	case *policyv1.PodDisruptionBudget:
-		return PodDisruptionBudgets
-	case *schedulingv1.PriorityClass:
-		return PriorityClasses
-	}
-	if k := workloadKind(o); k != "" {
-		return k
-	}
-	if k := configurationKind(o); k != "" {
-		return k
-	}
-	return volumeKind(o)
-}
-
-// configurationKind returns the kind of an object that only controllers of tests use.
-func configurationKind(o any) Kind {
-	switch o.(type) {
-	case *corev1.ConfigMap:
-		return ConfigMaps
-	case *corev1.Secret:
-		return Secrets
-	case *corev1.ServiceAccount:
-		return ServiceAccounts
-	case *coordinationv1.Lease:
-		return Leases
-	case *corev1.Event:
-		return CoreEvents
-	}
-	return ""
-}
-
-func workloadKind(o any) Kind {
-	switch o.(type) {
-	case *v1alpha1.Hold:
-		return Holds
-	case *eventsv1.Event:
-		return Events
-	case *appsv1.Deployment:
-		return Deployments
-	case *appsv1.DaemonSet:
-		return DaemonSets
-	case *batchv1.Job:
-		return Jobs
-	case *batchv1.CronJob:
-		return CronJobs
-	case *appsv1.ControllerRevision:
-		return ControllerRevisions
-	case *discoveryv1.EndpointSlice:
-		return EndpointSlices
-	}
-	return ""
-}
-
-func volumeKind(o any) Kind {
-	switch o.(type) {
-	case *corev1.PersistentVolume:
-		return PersistentVolumes
-	case *corev1.PersistentVolumeClaim:
-		return PersistentVolumeClaims
-	case *storagev1.StorageClass:
-		return StorageClasses
-	case *storagev1.CSINode:
-		return CSINodes
-	case *storagev1.CSIDriver:
-		return CSIDrivers
-	case *storagev1.CSIStorageCapacity:
-		return CSIStorageCapacities
-	case *storagev1.VolumeAttachment:
-		return VolumeAttachments
-	case *resourcev1.ResourceClaim:
-		return ResourceClaims
-	}
-	return ""
-}
+func KindOf(o any) Kind { return kindsByType[reflect.TypeOf(o)] }
 
 // NewObject returns an empty object of a kind, or nil if scheduling does not read the kind.
 func NewObject(k Kind) Object {
-	switch k {
-	case Pods:
-		return &corev1.Pod{}
-	case Nodes:
-		return &corev1.Node{}
-	case Namespaces:
-		return &corev1.Namespace{}
-	case Services:
-		return &corev1.Service{}
-	case ReplicationControllers:
-		return &corev1.ReplicationController{}
-	case ReplicaSets:
-		return &appsv1.ReplicaSet{}
-	case StatefulSets:
-		return &appsv1.StatefulSet{}
-	case PodDisruptionBudgets:
-		return &policyv1.PodDisruptionBudget{}
-	case PriorityClasses:
-		return &schedulingv1.PriorityClass{}
-	case Holds:
-		return &v1alpha1.Hold{}
+	if !slices.Contains(SchedulingKinds[:], k) {
+		return nil
 	}
-	return newVolumeObject(k)
-}
-
-func newVolumeObject(k Kind) Object {
-	switch k {
-	case PersistentVolumes:
-		return &corev1.PersistentVolume{}
-	case PersistentVolumeClaims:
-		return &corev1.PersistentVolumeClaim{}
-	case StorageClasses:
-		return &storagev1.StorageClass{}
-	case CSINodes:
-		return &storagev1.CSINode{}
-	case CSIDrivers:
-		return &storagev1.CSIDriver{}
-	case CSIStorageCapacities:
-		return &storagev1.CSIStorageCapacity{}
-	case VolumeAttachments:
-		return &storagev1.VolumeAttachment{}
-	case ResourceClaims:
-		return &resourcev1.ResourceClaim{}
-	}
-	return nil
+	o, _ := reflect.New(reflect.TypeOf(types[k]).Elem()).Interface().(Object)
+	return o
 }

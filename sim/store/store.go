@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
+	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
 // Change is a commit: a creation if Old is nil, a deletion if New is nil.
@@ -38,7 +38,7 @@ type Store struct {
 	now         func() time.Time
 	revision    uint64
 	tables      map[Kind]*table
-	uidCounters map[string]int // number of generated UIDs by "kind/key"
+	uidCounters map[string]int // number of generated UIDs by "kind/key", and of generated names by "kind/prefix*"
 }
 
 // table holds the objects of a kind.
@@ -50,10 +50,7 @@ type table struct {
 // New returns an empty store; now returns the current time.
 func New(now func() time.Time) *Store {
 	s := &Store{OnCommit: func(Change) {}, now: now, tables: map[Kind]*table{}, uidCounters: map[string]int{}}
-	for _, k := range SchedulingKinds {
-		s.tables[k] = &table{}
-	}
-	for _, k := range otherKinds {
+	for k := range types {
 		s.tables[k] = &table{}
 	}
 	return s
@@ -97,12 +94,17 @@ func (s *Store) Pod(key string) *corev1.Pod {
 // the next commit.
 func (s *Store) List(k Kind) []Object { return s.tables[k].objects }
 
-// Create adds an object, sets its resource version, and sets its UID and creation time if it has none.
+// Create adds an object, sets its resource version, and sets its UID, creation time and generated name if it has none.
 // The store takes ownership of the object.
 func (s *Store) Create(o Object) error {
 	k := KindOf(o)
 	if k == "" {
 		return fmt.Errorf("creating an object of type %T: the simulated API does not serve it", o)
+	}
+	if prefix := o.GetGenerateName(); o.GetName() == "" && prefix != "" {
+		id := string(k) + "/" + Key(o.GetNamespace(), prefix) + "*"
+		s.uidCounters[id]++
+		o.SetName(prefix + strconv.Itoa(s.uidCounters[id]))
 	}
 	key := Key(o.GetNamespace(), o.GetName())
 	t := s.tables[k]
@@ -113,7 +115,7 @@ func (s *Store) Create(o Object) error {
 	if o.GetUID() == "" {
 		id := string(k) + "/" + key
 		s.uidCounters[id]++
-		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.uidCounters[id])))
+		o.SetUID(apitypes.UID(key + "#" + strconv.Itoa(s.uidCounters[id])))
 	}
 	if created := o.GetCreationTimestamp(); created.IsZero() {
 		o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
@@ -138,7 +140,7 @@ func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) erro
 		return apierrors.NewNotFound(groupResource(k), key)
 	}
 	old := t.objects[i]
-	if err := pre.check(k, old); err != nil {
+	if err := pre.Check(k, old); err != nil {
 		return err
 	}
 	next := shallowCopy(old)
@@ -161,7 +163,8 @@ func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) erro
 // ErrUnchanged is returned by an update function if no change is needed.
 var ErrUnchanged = errors.New("nothing to change")
 
-func (p Precondition) check(k Kind, o Object) error {
+// Check returns a conflict if an object does not meet the precondition.
+func (p Precondition) Check(k Kind, o Object) error {
 	switch {
 	case p.UID != "" && p.UID != string(o.GetUID()):
 		return apierrors.NewConflict(groupResource(k), o.GetName(), fmt.Errorf("the uid is %s and not %s", o.GetUID(), p.UID))
@@ -171,18 +174,18 @@ func (p Precondition) check(k Kind, o Object) error {
 	return nil
 }
 
-// Delete deletes an object at once, or marks it as deleted if it has finalizers. Use DeletePod
-// for pods.
-func (s *Store) Delete(k Kind, key string, pre Precondition) error {
+// Delete deletes an object at once, or marks it as deleted if it has finalizers. It adds the given finalizers before. Use
+// DeletePod for pods.
+func (s *Store) Delete(k Kind, key string, pre Precondition, finalizers ...string) error {
 	t := s.tables[k]
 	i, ok := t.find(key)
 	if !ok {
 		return apierrors.NewNotFound(groupResource(k), key)
 	}
-	if err := pre.check(k, t.objects[i]); err != nil {
+	if err := pre.Check(k, t.objects[i]); err != nil {
 		return err
 	}
-	if len(t.objects[i].GetFinalizers()) == 0 {
+	if len(finalizers)+len(t.objects[i].GetFinalizers()) == 0 {
 		s.removeAt(k, i)
 		return nil
 	}
@@ -192,6 +195,7 @@ func (s *Store) Delete(k Kind, key string, pre Precondition) error {
 		}
 		now := metav1.NewTime(s.now())
 		o.SetDeletionTimestamp(&now)
+		o.SetFinalizers(append(slices.Clip(o.GetFinalizers()), finalizers...))
 		return nil
 	})
 }

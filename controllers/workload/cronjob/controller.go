@@ -8,12 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -41,7 +39,6 @@ type controller struct {
 	dedup  *shared.EventDeduplicator
 	events record.EventRecorder
 	skew   prometheus.Histogram // of Job creations
-	queue  *workqueue.Queue[types.NamespacedName]
 
 	mu          sync.Mutex
 	lastCreates map[types.UID]lastCreate
@@ -53,24 +50,26 @@ type lastCreate struct{ due, at time.Time }
 // cacheLagTimeout bounds how long the cache may lag; after that, another writer must have changed the status.
 const cacheLagTimeout = 10 * time.Second
 
-// Run creates Jobs until ctx is done. It starts factory, which supplies CronJobs and
-// Jobs. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
+// Run creates Jobs until ctx is done; see workqueue.Run. Metrics are registered with registerer, which may be nil.
+func Run(ctx context.Context, p runner.Process, registerer prometheus.Registerer) error {
 	skew, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	events, stop := shared.NewEventRecorder(ctx, client, component)
-	defer stop()
-	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
-	s := &controller{env: env, skew: skew, client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
-	s.queue = workqueue.New(ctx, "cronjob", "Reconciling the CronJob", log, s.sync)
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return add(p, skew) })
+}
+
+func add(p *runner.Process, skew prometheus.Histogram) error {
+	crons, jobs := p.Informers.Batch().V1().CronJobs(), p.Informers.Batch().V1().Jobs().Informer()
+	s := &controller{env: p.Environment, skew: skew, client: p.Client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: p.Events, lastCreates: map[types.UID]lastCreate{}}
+	queue := runner.NewQueue(p, runner.QueueOptions{Name: "cronjob", Action: "Reconciling the CronJob", Workers: workers}, s.sync)
+	p.Queues.WaitFor(crons.Informer().HasSynced, jobs.HasSynced)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
-	err = workqueue.Watch(crons.Informer(), func(old, cur *batchv1.CronJob) {
+	err := workqueue.Watch(crons.Informer(), func(old, cur *batchv1.CronJob) {
 		if cur != nil {
-			s.queue.Add(shared.KeyOf(cur))
+			queue.Add(shared.KeyOf(cur))
 			return
 		}
 		s.mu.Lock()
@@ -80,15 +79,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if err != nil {
 		return err
 	}
-	if err := shared.WatchControlled[*batchv1.Job](jobs, Kind, s.queue.Add, nil); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), crons.Informer().HasSynced, jobs.HasSynced) {
-		return nil
-	}
-	s.queue.Run(ctx, workers)
-	return nil
+	return shared.WatchControlled[*batchv1.Job](jobs, Kind, queue.Add, nil)
 }
 
 // sync reconciles one CronJob.

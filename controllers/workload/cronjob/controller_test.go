@@ -11,15 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 	"github.com/berthproject/berth/engine/workload"
 )
 
 var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
-	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
+	return Run(ctx, s.Process(factory), nil)
 }}
 
 func createCronJob(s *workloadtest.Env, edits ...func(*batchv1.CronJobSpec)) {

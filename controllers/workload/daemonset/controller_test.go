@@ -12,14 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
-	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
 var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
-	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
+	return Run(ctx, s.Process(factory), nil)
 }}
 
 func createDaemonSet(s *workloadtest.Env, edits ...func(*appsv1.DaemonSet)) {

@@ -9,12 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -44,21 +42,18 @@ type controller struct {
 	events   record.EventRecorder
 }
 
-// Run reconciles Deployments until ctx is done. It starts factory, which supplies Deployments, ReplicaSets and pods.
-// It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
-	events, stop := shared.NewEventRecorder(ctx, client, component)
-	defer stop()
-	return workqueue.RunController(ctx, New(client, factory, events, env), Kind.Kind, workers, factory, log)
+// Run reconciles Deployments until ctx is done; see workqueue.Run.
+func Run(ctx context.Context, p runner.Process) error {
+	return workqueue.Run(ctx, p, component, Add)
 }
 
-// New returns the controller for a runner that supplies the informers of factory and records events.
-func New(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder, env runner.Environment) runner.Controller {
-	deployments := factory.Apps().V1().Deployments()
-	return &controller{
-		env: env, client: client, events: events, writes: newWriteCache(env), informer: deployments.Informer(), lister: deployments.Lister(),
-		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
-	}
+// Add adds the controller to a process.
+func Add(p *runner.Process) error {
+	deployments := p.Informers.Apps().V1().Deployments()
+	return runner.AddController(p, &controller{
+		env: p.Environment, client: p.Client, events: p.Events, writes: newWriteCache(p.Environment), informer: deployments.Informer(), lister: deployments.Lister(),
+		sets: p.Informers.Apps().V1().ReplicaSets().Informer(), pods: p.Informers.Core().V1().Pods().Informer(),
+	}, Kind.Kind, workers)
 }
 
 // HasSynced implements runner.Controller.

@@ -54,9 +54,10 @@ func runController(t *testing.T, test func(h *harness)) {
 		h.Install(h.Clientset)
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(h.Clientset, 0)
+		p := runner.Process{Environment: runner.Production(), Client: h.Clientset, Informers: factory, Log: klog.Background()}
 		done := make(chan error, 3)
-		go func() { done <- Run(ctx, h.Clientset, factory, runner.Production(), klog.Background()) }()
-		go func() { done <- replicaset.Run(ctx, h.Clientset, factory, nil, runner.Production(), klog.Background()) }()
+		go func() { done <- Run(ctx, p) }()
+		go func() { done <- replicaset.Run(ctx, p, nil) }()
 		go func() { done <- h.kubelet(ctx) }()
 		test(h)
 		cancel()

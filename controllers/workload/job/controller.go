@@ -10,12 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -48,37 +46,32 @@ type controller struct {
 	writes      *writeCache
 	metrics     *jobMetrics
 	events      record.EventRecorder
-	queue       *workqueue.Queue[types.NamespacedName]
-	orphanQueue *workqueue.Queue[types.NamespacedName] // pods whose Job does not exist
+	queue       runner.Queue[types.NamespacedName]
+	orphanQueue runner.Queue[types.NamespacedName] // pods whose Job does not exist
 }
 
-// Run reconciles Jobs until ctx is done. It starts factory, which supplies Jobs and pods. avoid supplies Avoid Holds
-// and may be nil. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot
-// start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
+// Run reconciles Jobs until ctx is done; see workqueue.Run. avoid supplies Avoid Holds and may be nil. Metrics are
+// registered with registerer, which may be nil.
+func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds, registerer prometheus.Registerer) error {
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	events, stop := shared.NewEventRecorder(ctx, client, component)
-	defer stop()
-	pods, err := shared.NewPods(client, factory, events, env)
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return add(p, avoid, metrics) })
+}
+
+func add(p *runner.Process, avoid *shared.AvoidHolds, metrics *jobMetrics) error {
+	pods, err := shared.NewPods(p)
 	if err != nil {
 		return err
 	}
-	jobs := factory.Batch().V1().Jobs()
-	s := &controller{env: env, client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
-	s.queue = workqueue.New(ctx, "job", "Reconciling the Job", log, s.sync)
-	s.orphanQueue = workqueue.New(ctx, "job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
-	if err := s.watch(jobs.Informer()); err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), jobs.Informer().HasSynced, pods.HasSynced) {
-		return nil
-	}
-	runner.Concurrently(func() { s.orphanQueue.Run(ctx, 1) }, func() { s.queue.Run(ctx, workers) })
-	return nil
+	jobs := p.Informers.Batch().V1().Jobs()
+	s := &controller{env: p.Environment, client: p.Client, lister: jobs.Lister(), pods: pods, podInformer: p.Informers.Core().V1().Pods().Informer(), avoidHolds: avoid, events: p.Events,
+		dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
+	s.queue = runner.NewQueue(p, runner.QueueOptions{Name: "job", Action: "Reconciling the Job", Workers: workers}, s.sync)
+	s.orphanQueue = runner.NewQueue(p, runner.QueueOptions{Name: "job_orphan_pod", Action: "Releasing an orphaned pod", Workers: 1}, s.releaseOrphan)
+	p.Queues.WaitFor(jobs.Informer().HasSynced, pods.HasSynced)
+	return s.watch(jobs.Informer())
 }
 
 // watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It enqueues a

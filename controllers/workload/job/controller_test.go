@@ -12,14 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
 var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
-	return Run(ctx, s.Clientset, factory, nil, nil, runner.Production(), klog.Background())
+	return Run(ctx, s.Process(factory), nil, nil)
 }}
 
 func createJob(s *workloadtest.Env, completions, parallelism int32, edits ...func(*batchv1.Job)) {

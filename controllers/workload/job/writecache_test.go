@@ -65,7 +65,7 @@ func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 // newControllerWithStaleCache returns a controller whose caches never change.
 func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batchv1.Job, pod *corev1.Pod) *controller {
 	factory, events := informers.NewSharedInformerFactory(client, 0), record.NewFakeRecorder(100)
-	pods, err := shared.NewPods(client, factory, events, runner.Production())
+	pods, err := shared.NewPods(&runner.Process{Environment: runner.Production(), Client: client, Informers: factory, Events: events})
 	if err != nil {
 		t.Fatal(err)
 	}

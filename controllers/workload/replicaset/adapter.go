@@ -7,19 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 )
 
 // kindAdapter presents a kind as a ReplicaSet.
 type kindAdapter struct {
-	kind schema.GroupVersionKind
-	// component is the upstream source of the events.
-	component string
-	informer  cache.SharedIndexInformer
+	kind     schema.GroupVersionKind
+	informer cache.SharedIndexInformer
 	// toReplicaSet converts an object. It returns nil for other kinds. The object is not modified.
 	toReplicaSet func(obj any) *appsv1.ReplicaSet
 	getLive      func(ctx context.Context, namespace, name string) (metav1.Object, error)
@@ -28,29 +25,29 @@ type kindAdapter struct {
 }
 
 // replicaSets is the adapter of ReplicaSets.
-func replicaSets(client kubernetes.Interface, factory informers.SharedInformerFactory) kindAdapter {
+func replicaSets(p *runner.Process) kindAdapter {
 	return kindAdapter{
-		kind: Kind, component: "replicaset-controller", informer: factory.Apps().V1().ReplicaSets().Informer(),
+		kind: Kind, informer: p.Informers.Apps().V1().ReplicaSets().Informer(),
 		toReplicaSet: func(obj any) *appsv1.ReplicaSet {
 			rs, _ := obj.(*appsv1.ReplicaSet)
 			return rs
 		},
 		getLive: func(ctx context.Context, namespace, name string) (metav1.Object, error) {
-			return client.AppsV1().ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
+			return p.Client.AppsV1().ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
 		updateStatus: func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error {
 			rs := obj.DeepCopyObject().(*appsv1.ReplicaSet)
 			rs.Status = status
-			_, err := client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
+			_, err := p.Client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
 			return err
 		},
 	}
 }
 
 // replicationControllers is the adapter of ReplicationControllers, which have map selectors only.
-func replicationControllers(client kubernetes.Interface, factory informers.SharedInformerFactory) kindAdapter {
+func replicationControllers(p *runner.Process) kindAdapter {
 	return kindAdapter{
-		kind: ControllerKind, component: "replication-controller", informer: factory.Core().V1().ReplicationControllers().Informer(),
+		kind: ControllerKind, informer: p.Informers.Core().V1().ReplicationControllers().Informer(),
 		toReplicaSet: func(obj any) *appsv1.ReplicaSet {
 			if rc, ok := obj.(*corev1.ReplicationController); ok {
 				return asReplicaSet(rc)
@@ -58,12 +55,12 @@ func replicationControllers(client kubernetes.Interface, factory informers.Share
 			return nil
 		},
 		getLive: func(ctx context.Context, namespace, name string) (metav1.Object, error) {
-			return client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{})
+			return p.Client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
 		updateStatus: func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error {
 			rc := obj.DeepCopyObject().(*corev1.ReplicationController)
 			rc.Status = controllerStatus(status)
-			_, err := client.CoreV1().ReplicationControllers(rc.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{})
+			_, err := p.Client.CoreV1().ReplicationControllers(rc.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{})
 			return err
 		},
 	}

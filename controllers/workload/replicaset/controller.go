@@ -9,11 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -39,38 +36,25 @@ type controller struct {
 	backoffUntil map[types.UID]time.Time // end of the backoff in the last event
 }
 
-// Run reconciles ReplicaSets until ctx is done. It starts factory, which supplies ReplicaSets and pods. avoid supplies
-// Avoid Holds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
-	return run(ctx, client, factory, replicaSets(client, factory), avoid, env, log)
-}
-
-// New returns the controller of ReplicaSets for a runner that supplies the informers of factory and records events.
-func New(client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (runner.Controller, error) {
-	return newController(client, factory, replicaSets(client, factory), avoid, events, env)
+// Run reconciles ReplicaSets until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+	return workqueue.Run(ctx, p, "replicaset-controller", func(p *runner.Process) error { return Add(p, avoid) })
 }
 
 // RunControllers is Run for ReplicationControllers.
-func RunControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
-	return run(ctx, client, factory, replicationControllers(client, factory), avoid, env, log)
+func RunControllers(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+	return workqueue.Run(ctx, p, "replication-controller", func(p *runner.Process) error { return add(p, replicationControllers(p), avoid) })
 }
 
-func run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
-	events, stop := shared.NewEventRecorder(ctx, client, adapter.component)
-	defer stop()
-	s, err := newController(client, factory, adapter, avoid, events, env)
+// Add adds the controller of ReplicaSets to a process. avoid supplies Avoid Holds and may be nil.
+func Add(p *runner.Process, avoid *shared.AvoidHolds) error { return add(p, replicaSets(p), avoid) }
+
+func add(p *runner.Process, adapter kindAdapter, avoid *shared.AvoidHolds) error {
+	pods, err := shared.NewPods(p)
 	if err != nil {
 		return err
 	}
-	return workqueue.RunController(ctx, s, adapter.kind.Kind, workers, factory, log)
-}
-
-func newController(client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (*controller, error) {
-	pods, err := shared.NewPods(client, factory, events, env)
-	if err != nil {
-		return nil, err
-	}
-	return &controller{env: env, kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}, nil
+	return runner.AddController(p, &controller{env: p.Environment, kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: p.Events, backoffUntil: map[types.UID]time.Time{}}, adapter.kind.Kind, workers)
 }
 
 // HasSynced implements runner.Controller.

@@ -76,8 +76,9 @@ func runController(t *testing.T, test func(h *harness)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(h.Clientset, 0)
 		done := make(chan error, 2)
-		go func() { done <- Run(ctx, h.Clientset, factory, nil, runner.Production(), klog.Background()) }()
-		go func() { done <- RunControllers(ctx, h.Clientset, factory, nil, runner.Production(), klog.Background()) }()
+		p := runner.Process{Environment: runner.Production(), Client: h.Clientset, Informers: factory, Log: klog.Background()}
+		go func() { done <- Run(ctx, p, nil) }()
+		go func() { done <- RunControllers(ctx, p, nil) }()
 		test(h)
 		cancel()
 		for range 2 {

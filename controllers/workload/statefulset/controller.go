@@ -10,13 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 	"github.com/berthproject/berth/controllers/runner"
@@ -54,32 +52,25 @@ type controller struct {
 	synced     []cache.InformerSynced
 }
 
-// Run reconciles StatefulSets until ctx is done. It starts factory, which supplies StatefulSets, pods and claims.
-// avoid supplies Avoid Holds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
-	events, stop := shared.NewEventRecorder(ctx, client, component)
-	defer stop()
-	c, err := New(client, factory, avoid, events, env)
+// Run reconciles StatefulSets until ctx is done; see workqueue.Run and Add.
+func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, avoid) })
+}
+
+// Add adds the controller to a process. avoid supplies Avoid Holds and may be nil.
+func Add(p *runner.Process, avoid *shared.AvoidHolds) error {
+	pods, err := shared.NewPods(p)
 	if err != nil {
 		return err
 	}
-	return workqueue.RunController(ctx, c, Kind.Kind, workers, factory, log)
-}
-
-// New returns the controller for a runner that supplies the informers of factory and records events.
-func New(client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, events record.EventRecorder, env runner.Environment) (runner.Controller, error) {
-	pods, err := shared.NewPods(client, factory, events, env)
+	revisions, err := revision.New(p.Client, p.Informers)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	revisions, err := revision.New(client, factory)
-	if err != nil {
-		return nil, err
-	}
-	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
-	return &controller{env: env, client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
+	sets, claims := p.Informers.Apps().V1().StatefulSets(), p.Informers.Core().V1().PersistentVolumeClaims()
+	return runner.AddController(p, &controller{env: p.Environment, client: p.Client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: p.Events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), informer: sets.Informer(),
-		synced: []cache.InformerSynced{sets.Informer().HasSynced, claims.Informer().HasSynced, pods.HasSynced, revisions.HasSynced}}, nil
+		synced: []cache.InformerSynced{sets.Informer().HasSynced, claims.Informer().HasSynced, pods.HasSynced, revisions.HasSynced}}, Kind.Kind, workers)
 }
 
 // HasSynced implements runner.Controller.

@@ -19,14 +19,12 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
 var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
-	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
+	return Run(ctx, s.Process(factory), nil)
 }}
 
 func createStatefulSet(s *workloadtest.Env, replicas int32, edits ...func(*appsv1.StatefulSet)) {

@@ -18,8 +18,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // Namespace is the namespace of all test objects.
@@ -82,6 +84,11 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 		}
 		factory.Shutdown()
 	})
+}
+
+// Process returns what controllers take from their process.
+func (s *Env) Process(factory informers.SharedInformerFactory) runner.Process {
+	return runner.Process{Environment: runner.Production(), Client: s.Clientset, Informers: factory, Log: klog.Background()}
 }
 
 // deletePod sets the deletion timestamp of a pod that runs or has a finalizer.

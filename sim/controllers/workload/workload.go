@@ -26,23 +26,8 @@ func Start(w *sim.World, o Options) {
 		if o.NoReplacementDelay {
 			avoid.DisableBackoff()
 		}
-		if err := avoid.Watch(p.Factory.Informer(store.Holds), p.Env); err != nil {
-			return err
-		}
-		sets, err := replicaset.New(p.Client, p.Factory, avoid, p.Events, p.Env)
-		if err != nil {
-			return err
-		}
-		stateful, err := statefulset.New(p.Client, p.Factory, avoid, p.Events, p.Env)
-		if err != nil {
-			return err
-		}
-		daemons, err := daemonset.New(p.Client, p.Factory, avoid, p.Events, p.Env)
-		if err != nil {
-			return err
-		}
-		return errors.Join(p.Run("Deployment", deployment.New(p.Client, p.Factory, p.Events, p.Env)),
-			p.Run("ReplicaSet", sets), p.Run("StatefulSet", stateful), p.Run("DaemonSet", daemons))
+		return errors.Join(avoid.Watch(p.Factory.Informer(store.Holds), p.Environment), deployment.Add(&p.Process), replicaset.Add(&p.Process, avoid),
+			statefulset.Add(&p.Process, avoid), daemonset.Add(&p.Process, avoid))
 	}
 	reconciler.Start(w, "workload", setup, store.Nodes, store.Holds, store.PersistentVolumeClaims, store.ControllerRevisions,
 		store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets)

@@ -1,0 +1,2 @@
+// Package runnertest has a process for tests of single functions of controllers.
+package runnertest

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// leases writes the Leases of nodes. While the cluster is quiet it writes none, since thousands of renewals a minute would
+// change nothing: the node lifecycle controller, the only reader, pauses then.
+type leases struct {
+	w         *sim.World
+	h         *heartbeats
+	restless  map[string]bool // nodes that may need the node lifecycle controller
+	scheduled bool
+}
+
+func newLeases(w *sim.World, h *heartbeats) *leases {
+	l := &leases{w: w, h: h, restless: map[string]bool{}}
+	w.OnCommit(func(c store.Change) {
+		if c.Kind == store.Nodes {
+			l.observe(c)
+		}
+	})
+	w.OnNotice(func(notice any) {
+		if _, ok := notice.(Silent); ok {
+			l.w.After(0, l.renew)
+		}
+	})
+	return l
+}
+
+// IsQuiet reports whether all agents work and no node has a condition or taint that the node lifecycle controller has to
+// change.
+func (l *leases) IsQuiet() bool { return len(l.restless) == 0 && len(l.h.silentSince) == 0 }
+
+// observe handles a changed node.
+func (l *leases) observe(c store.Change) {
+	name := c.Object().GetName()
+	n, exists := c.New.(*corev1.Node)
+	if !exists || isQuiet(n) {
+		delete(l.restless, name)
+	} else if !l.restless[name] {
+		l.restless[name] = true
+		l.w.After(0, l.renew)
+	}
+	if !exists {
+		l.w.After(0, func() {
+			_ = l.w.API().Delete(store.Leases, store.Key(corev1.NamespaceNodeLease, name), store.Precondition{})
+		})
+	}
+}
+
+// isQuiet reports whether a node is Ready and has neither another condition nor a taint of the node lifecycle controller.
+func isQuiet(n *corev1.Node) bool {
+	quiet := !n.Spec.Unschedulable && !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.HasPrefix(t.Key, "node.kubernetes.io/") })
+	for i := range n.Status.Conditions {
+		c := &n.Status.Conditions[i]
+		quiet = quiet && (c.Type == corev1.NodeReady) == (c.Status == corev1.ConditionTrue) && c.Status != corev1.ConditionUnknown
+	}
+	return quiet
+}
+
+// renew writes the Leases that have changed, and again each leaseRenewInterval until the cluster is quiet.
+func (l *leases) renew() {
+	for _, n := range l.w.API().List(store.Nodes) {
+		l.write(n.GetName(), metav1.NewMicroTime(l.h.LeaseRenewed(n.GetName())))
+	}
+	if l.scheduled || l.IsQuiet() {
+		return
+	}
+	l.scheduled = true
+	l.w.AtTime(l.w.Now().Truncate(leaseRenewInterval).Add(leaseRenewInterval), func() {
+		l.scheduled = false
+		l.renew()
+	})
+}
+
+func (l *leases) write(node string, renewed metav1.MicroTime) {
+	key := store.Key(corev1.NamespaceNodeLease, node)
+	if o, exists := l.w.API().Get(store.Leases, key); exists {
+		if lease, ok := o.(*coordinationv1.Lease); ok && lease.Spec.RenewTime.Equal(&renewed) {
+			return
+		}
+		_ = l.w.API().Update(store.Leases, key, store.Precondition{}, func(o store.Object) error {
+			if lease, ok := o.(*coordinationv1.Lease); ok {
+				lease.Spec.RenewTime = &renewed
+			}
+			return nil
+		})
+		return
+	}
+	seconds := int32(leaseDuration / time.Second)
+	_ = l.w.API().Create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: node},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &node, LeaseDurationSeconds: &seconds, RenewTime: &renewed}})
+}
