@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,9 +20,13 @@ import (
 	"github.com/berthproject/berth/internal/table"
 )
 
-// Printf formats text and writes it in lines that fit a terminal, as [table.Wrap] breaks them.
+// Printf writes a status line. If w is a terminal, [table.Wrap] breaks the line; in a log it stays whole.
 func Printf(w io.Writer, format string, args ...any) {
-	fmt.Fprint(w, table.Wrap(fmt.Sprintf(format, args...)))
+	text := fmt.Sprintf(format, args...)
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		text = table.Wrap(text)
+	}
+	fmt.Fprint(w, text)
 }
 
 // Values of --output.

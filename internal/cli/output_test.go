@@ -94,3 +94,13 @@ func TestOutputErrors(t *testing.T) {
 		t.Errorf("got error %v, want one with the accepted formats", err)
 	}
 }
+
+// TestPrintfKeepsLinesOfLogs checks that a status line that is not written to a terminal stays one line.
+func TestPrintfKeepsLinesOfLogs(t *testing.T) {
+	var b strings.Builder
+	line := strings.Repeat("word ", 40) + "end\n"
+	Printf(&b, "%s", line)
+	if b.String() != line {
+		t.Errorf("got %q, want %q", b.String(), line)
+	}
+}
