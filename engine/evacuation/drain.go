@@ -158,20 +158,14 @@ func (d *Drain) advance(t *step) bool {
 func (d *Drain) check(*step, *Move) (reason string, final bool) { return "", false }
 
 // withdraw implements policy. The move is tried again in a later round; its surge may be undone by then.
-func (d *Drain) withdraw(now time.Time, x *Move, reason string) {
+func (d *Drain) withdraw(now time.Time, x *Move, reason string, permanent bool) {
 	x.reset(now, reason, withdrawalDelay)
-	x.Round, x.Surged, x.surgePod = 0, false, nil
+	x.Round, x.Surged, x.surgePod, x.refusedPermanently = 0, false, nil, permanent
 	if x.refusal != "" {
 		x.Block = x.apiServerBlock()
 		d.evicted--
 	}
 	d.current = nil
-}
-
-// refuse implements policy.
-func (d *Drain) refuse(now time.Time, x *Move, reason string) {
-	x.refusal, x.refusedPermanently = reason, true
-	d.withdraw(now, x, reason)
 }
 
 // fail implements policy: the pod has no replacement.

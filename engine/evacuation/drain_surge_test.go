@@ -43,7 +43,7 @@ func TestUndoneSurgeHasNoReplacement(t *testing.T) {
 	if d.surgeDown(&step{Machine: d.Machine}); x.surgePod != nil {
 		t.Errorf("after the surge: SurgePod %v, want nil", x.surgePod)
 	}
-	d.refuse(time.Unix(1000, 0), x, "no")
+	d.withdraw(time.Unix(1000, 0), x, "no", true)
 	if x.Surged || x.Replacement != nil {
 		t.Errorf("after a permanent refusal: Surged %v, replacement %v; want false, nil", x.Surged, x.Replacement)
 	}

@@ -27,7 +27,8 @@ func (t *step) evict(a Action) {
 		case r.Done:
 			x.setEvicted(now)
 		case r.Permanent || x.Cleanup():
-			t.policy.refuse(now, x, r.Message)
+			x.refusal = r.Message
+			t.policy.withdraw(now, x, r.Message, true)
 		default:
 			x.refusal, x.Reason, x.notBefore = r.Message, r.Message, now.Add(retryInterval)
 		}
@@ -56,7 +57,7 @@ func (t *step) retryEviction(x *Move) {
 	case !final && x.deniedSince.IsZero():
 		x.deniedSince = t.now
 	}
-	t.policy.withdraw(t.now, x, cmp.Or(reason, x.refusal))
+	t.policy.withdraw(t.now, x, cmp.Or(reason, x.refusal), false)
 }
 
 // recordSiblings records the pods of the workload that exist before the pod terminates.

@@ -28,10 +28,8 @@ type policy interface {
 	check(t *step, x *Move) (reason string, final bool)
 	// debit records an eviction, which is requested now, in the budgets of the pod, once.
 	debit(t *step, x *Move)
-	// withdraw returns a move whose pod was not evicted to Waiting.
-	withdraw(now time.Time, x *Move, reason string)
-	// refuse handles a permanent refusal by the API server.
-	refuse(now time.Time, x *Move, reason string)
+	// withdraw returns a move whose pod was not evicted to Waiting. If permanent, a retry fails until something changes.
+	withdraw(now time.Time, x *Move, reason string, permanent bool)
 	// observePlaced is called in each Step for a move whose replacement is scheduled.
 	observePlaced(t *step, x *Move)
 	// fail ends a move whose pod has no scheduled replacement in time.

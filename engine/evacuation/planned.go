@@ -254,10 +254,11 @@ func (d *Planned) check(t *step, x *Move) (reason string, final bool) {
 }
 
 // withdraw implements policy.
-func (d *Planned) withdraw(now time.Time, x *Move, reason string) {
+func (d *Planned) withdraw(now time.Time, x *Move, reason string, permanent bool) {
+	if permanent {
+		x.end(now, Abandoned, reason)
+		return
+	}
 	x.reset(now, reason, withdrawalDelay)
 	x.hold, x.holdCreated, x.refusal = nil, false, ""
 }
-
-// refuse implements policy.
-func (d *Planned) refuse(now time.Time, x *Move, reason string) { x.end(now, Abandoned, reason) }

@@ -28,9 +28,9 @@ func (d *Planned) reserve(t *step, x *Move) {
 		case r.Done:
 			x.holdCreated = true
 		case r.Permanent:
-			x.end(now, Abandoned, "its node cannot be reserved: "+r.Message)
+			d.withdraw(now, x, "its node cannot be reserved: "+r.Message, true)
 		default:
-			d.withdraw(now, x, "its node could not be reserved: "+r.Message)
+			d.withdraw(now, x, "its node could not be reserved: "+r.Message, false)
 		}
 	})
 }
@@ -49,7 +49,7 @@ func (d *Planned) awaitHold(t *step, x *Move) {
 	case d.holdExists(x):
 		x.setStage(Evicting, t.now)
 	case t.isOver(x.Since, d.timeouts.EvictionObserved):
-		d.withdraw(t.now, x, "its Hold was created but is not observed")
+		d.withdraw(t.now, x, "its Hold was created but is not observed", false)
 	}
 }
 

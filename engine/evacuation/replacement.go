@@ -91,7 +91,7 @@ func (t *step) awaitReplacement(x *Move, victim *model.Pod) {
 	switch {
 	case victim != nil && !victim.Deleting: // the eviction was granted, but the pod was not deleted
 		if t.isOver(x.EvictedAt, p.EvictionObserved) {
-			t.policy.withdraw(t.now, x, "its eviction was granted, but the pod was not deleted")
+			t.policy.withdraw(t.now, x, "its eviction was granted, but the pod was not deleted", false)
 		}
 	case victim != nil:
 		if p.Termination > 0 && t.isOver(x.EvictedAt, gracePeriod(victim)+p.Termination+p.Replacement) {
