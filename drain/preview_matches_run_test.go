@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	drainStart        = 2 * time.Minute // the cluster is idle by then
+	drainStart        = 2 * time.Minute  // the cluster is idle by then
+	drainTimeout      = 30 * time.Minute // of drains that wait for budgets that never change
 	simulationTimeout = time.Hour
 	maxSteps          = 1_000_000 // stops a simulation that does not end
 )
@@ -161,15 +162,8 @@ func (a *actor) begin() {
 	if a.preview, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
 		return
 	}
-	d, err := drainactor.New(a.cluster, a.nodes, a.options, a.scheduler)
-	if err != nil {
-		a.err = err
-		return
-	}
-	d.PollDelay = func(maxDelay time.Duration) time.Duration {
-		return time.Duration(1+a.r.Intn(int(maxDelay/time.Millisecond))) * time.Millisecond
-	}
-	d.OnDone = func(r *drain.Result) { a.result = r }
+	drainactor.Start(a.cluster.World, drain.Drain{Nodes: a.nodes, Options: a.options, Scheduler: a.scheduler, Timeout: drainTimeout}, func(r *drain.Result) { a.result = r })
+	a.cluster.SetWatchLag(drainactor.Actor, time.Duration(1+a.r.Intn(900))*time.Millisecond)
 }
 
 // compareResults returns an error if the certain parts of two results differ.

@@ -67,6 +67,15 @@ func (c *Client) Kill(d time.Duration) {
 	c.After(d, c.Start)
 }
 
+// Stop stops the actor for good.
+func (c *Client) Stop() {
+	c.generation++
+	c.stopped = true
+	c.reflector.Stop()
+	c.w.reflectors = slices.DeleteFunc(c.w.reflectors, func(r *Reflector) bool { return r == c.reflector })
+	c.controller.OnStop()
+}
+
 // Change implements Actor.
 func (c *Client) Change(ch store.Change) { c.update(ch.Kind, store.KeyOf(ch.Object()), ch.New) }
 
@@ -119,9 +128,6 @@ func (c *Client) Reflector() *Reflector { return c.reflector }
 
 // IsSynced reports whether all kinds are listed.
 func (c *Client) IsSynced() bool { return !c.stopped && len(c.unsynced) == 0 }
-
-// Generation returns the number of times that the actor was killed.
-func (c *Client) Generation() int { return c.generation }
 
 // Keys returns the sorted keys of the cached objects of a kind.
 func (c *Client) Keys(k store.Kind) []string {

@@ -5,7 +5,7 @@
 //	world, heap, timeline       the clock, its events, the timeline
 //	actors, reflector           actors and their watches
 //	client, requests            a controller's cache and its requests
-//	workqueue, stepper          event loops of controllers and of state machines
+//	workqueue                   the queues of controllers
 //	faults, killpoint           injected faults, by rule or at random; a kill at one request
 //	observers, models           commits, notices and violations; converted pods
 //

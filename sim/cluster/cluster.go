@@ -21,7 +21,6 @@ type Cluster struct {
 	Scheduler    *scheduler.Scheduler
 	Agents       *agent.Agents
 	Owners       *fakeowners.Replacer
-	Descheduler  *descheduler.Descheduler // may be nil
 	Displacement *displacement.Server
 	Invariants   *invariants.Checker
 
@@ -55,7 +54,7 @@ func New(o Options) *Cluster {
 		controllers.StartGarbageCollector(w)
 	}
 	if o.Descheduler != nil {
-		c.Descheduler = descheduler.Start(w, c.Displacement, descheduler.Scheduler{Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed}, o.Descheduler)
+		descheduler.Start(w, o.Profiles, o.TieBreakSeed, o.Descheduler)
 	}
 	c.Invariants = invariants.New(w, invariants.Actors{Scheduler: c.Scheduler, Ledger: ledger, Recorder: recorder},
 		invariants.Options{All: o.Audit, Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed, Preemption: o.Preemption})

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/controllers/descheduler"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
@@ -25,11 +26,12 @@ type counter struct {
 	counts     Counts
 	created    map[types.UID]time.Time // creation times of pods
 	preemptors map[string]bool         // UIDs of pods that preempted others
+	returns    returnCounter
 }
 
 // newCounter returns a counter that observes the world from now on.
 func newCounter(w *sim.World, owners *fakeowners.Replacer) *counter {
-	k := &counter{w: w, owners: owners, created: map[types.UID]time.Time{}, preemptors: map[string]bool{}}
+	k := &counter{w: w, owners: owners, created: map[types.UID]time.Time{}, preemptors: map[string]bool{}, returns: newReturnCounter()}
 	w.OnCommit(k.commit)
 	w.OnNotice(k.notice)
 	return k
@@ -56,6 +58,7 @@ func (k *counter) commit(c store.Change) {
 		k.counts.LastBound = k.w.Elapsed()
 		if createdAt, ok := k.created[p.UID]; ok {
 			k.counts.Latencies = append(k.counts.Latencies, k.w.Now().Sub(createdAt))
+			k.returns.recordBinding(p, createdAt)
 		}
 	}
 	if old.Status.Phase != p.Status.Phase {
@@ -91,6 +94,10 @@ func (k *counter) countPreemption(preemptor *model.Pod, victim *corev1.Pod) {
 // notice counts what an actor reports.
 func (k *counter) notice(notice any) {
 	switch n := notice.(type) {
+	case displacement.Displacing:
+		if n.Displacement.Record.Requester == descheduler.Component {
+			k.returns.recordEviction(n.Pod, k.w.Now())
+		}
 	case displacement.Displaced:
 		k.counts.Displaced[n.Cause]++
 	case kubeclient.DeletingPod:

@@ -40,8 +40,6 @@ func (c *Counts) Displacements() (n int) {
 func (c *Cluster) Counts() Counts {
 	n := c.counter.counts
 	n.BudgetDebits, n.Unrecorded = c.Invariants.BudgetDebits, c.Invariants.Unrecorded
-	if c.Descheduler != nil {
-		n.Descheduled, n.Returned = c.Descheduler.Returned()
-	}
+	n.Descheduled, n.Returned = c.counter.returns.evicted, c.counter.returns.returned
 	return n
 }

@@ -36,7 +36,7 @@ var errNoResponse = errors.New("no response in time")
 
 // handle is the handler of evictions that clients request (sim.EvictionHandler).
 func (s *Server) handle(actor, namespace string, e *policyv1.Eviction, respond func(error)) {
-	r := EvictionRequest{Pod: store.Key(namespace, e.Name), Requester: actor}
+	r := EvictionRequest{Pod: store.Key(namespace, e.Name), Requester: actor, Rule: e.Annotations["berth.dev/reason"]}
 	if o := e.DeleteOptions; o != nil {
 		r.Grace, r.DryRun = o.GracePeriodSeconds, len(o.DryRun) > 0
 		if o.Preconditions != nil && o.Preconditions.UID != nil {

@@ -1,4 +1,3 @@
-// Package drainactor runs evacuation.Drain in a simulated cluster, as berth drain does in a real one.
-// Faults can be injected into its requests; it reads the current state of the cluster. Kubectl simulates kubectl
-// drain.
+// Package drainactor drains nodes of a simulated cluster: Start runs berth drain, the code of package drain, as an actor.
+// Kubectl simulates kubectl drain.
 package drainactor

@@ -9,68 +9,81 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/coroutine"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// drainRetryInterval is the retry interval of kubectl drain.
-const drainRetryInterval = 5 * time.Second
+// kubectlRetryInterval is the retry interval of kubectl drain.
+const kubectlRetryInterval = 5 * time.Second
 
-// Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
-// pods, retries when a budget refuses, and gives up after other errors.
-func Kubectl(w *cluster.Cluster, node, requester string) {
-	_ = cordon(w, node)
+// Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its pods, retries when a budget
+// refuses, and gives up after other errors.
+func Kubectl(c *cluster.Cluster, node, requester string) {
+	_ = c.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+		if n, ok := o.(*corev1.Node); ok {
+			n.Spec.Unschedulable = true
+		}
+		return nil
+	})
+	k := &kubectl{c: c}
+	c.OnClose(k.group.Kill)
 	remaining := 0
-	for _, o := range w.API().List(store.Pods) {
+	for _, o := range c.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)
-		if !ok || p.Spec.NodeName != node || isDaemonSetPod(p) {
+		if owner := metav1.GetControllerOfNoCopy(o); !ok || p.Spec.NodeName != node || owner != nil && owner.Kind == "DaemonSet" {
 			continue
 		}
 		remaining++
-		evictUntilDeleted(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), Requester: requester}, func() {
+		k.group.Go(requester, func() {
+			k.evict(displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), Requester: requester})
 			if remaining--; remaining == 0 {
-				w.Log("drain", "drained", node, "node "+node+" is drained by "+requester)
+				c.Log("drain", "drained", node, "node "+node+" is drained by "+requester)
 			}
 		})
 	}
 }
 
-// evictUntilDeleted requests an eviction until the pod is deleted and then calls done. It gives up after errors other
-// than the refusal of a budget and an injected fault.
-func evictUntilDeleted(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
-	evict := func() { evictUntilDeleted(w, e, done) }
-	w.Displacement.Evict(e, func(r displacement.EvictionResponse) {
-		p := w.API().Pod(e.Pod)
+// kubectl is a running kubectl drain, with a coroutine for each pod.
+type kubectl struct {
+	c     *cluster.Cluster
+	group coroutine.Group
+}
+
+func (k *kubectl) sleep(d time.Duration) {
+	k.group.Wait(func(resume func()) { k.c.After(d, resume) })
+}
+
+// evict evicts a pod and returns when it is deleted. It ends the coroutine after errors other than the refusal of a budget
+// and an injected fault.
+func (k *kubectl) evict(e displacement.EvictionRequest) {
+	for requested := false; ; {
+		p := k.c.API().Pod(e.Pod)
 		switch {
 		case p == nil || string(p.UID) != e.UID:
-			done()
-		case r.Code == http.StatusTooManyRequests:
-			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, r))
-			w.After(drainRetryInterval, evict)
-		case r.Code == 0 || r.Code == http.StatusGatewayTimeout || r.Code == http.StatusInternalServerError && r.Message == displacement.InjectedFailure:
-			w.After(drainRetryInterval, evict)
-		case r.Code >= http.StatusBadRequest:
-			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, r))
-		default: // granted
-			w.After(time.Second, func() { awaitDeletion(w, e, done) })
+			return
+		case requested && p.DeletionTimestamp != nil:
+			k.sleep(time.Second)
+			continue
 		}
-	})
-}
-
-// awaitDeletion waits until a pod is deleted and then calls done. It evicts the pod if it is not being deleted.
-func awaitDeletion(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
-	p := w.API().Pod(e.Pod)
-	switch {
-	case p == nil || string(p.UID) != e.UID:
-		done()
-	case p.DeletionTimestamp == nil:
-		evictUntilDeleted(w, e, done) // it was not deleted after all
-	default:
-		w.After(time.Second, func() { awaitDeletion(w, e, done) })
+		var r displacement.EvictionResponse
+		k.group.Wait(func(resume func()) {
+			k.c.Displacement.Evict(e, func(response displacement.EvictionResponse) {
+				r = response
+				resume()
+			})
+		})
+		switch requested = r.Code == http.StatusCreated; {
+		case requested:
+			k.sleep(time.Second)
+		case r.Code == http.StatusTooManyRequests:
+			k.c.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, r))
+			k.sleep(kubectlRetryInterval)
+		case r.Code == 0 || r.Code == http.StatusGatewayTimeout || r.Code == http.StatusInternalServerError && r.Message == displacement.InjectedFailure:
+			k.sleep(kubectlRetryInterval)
+		case r.Code != http.StatusNotFound:
+			k.c.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, r))
+			k.group.Exit()
+		}
 	}
-}
-
-func isDaemonSetPod(p *corev1.Pod) bool {
-	c := metav1.GetControllerOfNoCopy(p)
-	return c != nil && c.Kind == "DaemonSet"
 }

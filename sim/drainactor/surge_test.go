@@ -16,8 +16,8 @@ budget web match=app=web minAvailable=2
 at 1m drain n1 berth surge
 at 1m2s scale web 2
 until 5m
-expect event "default/web is scaled to 3 for"
-expect event "default/web keeps its 2 replicas"
+expect event "Deployment web runs an additional replica for default/web-"
+expect event "Deployment web keeps its 2 replicas: another client changed them"
 expect event "berth drain ends: 0 pods moved, 0 pending, 1 blocked"
 expect running 2
 `)

@@ -34,6 +34,11 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 			key = store.Key(event.Regarding.Namespace, event.Regarding.Name)
 		}
 		return sim.RequestEvent, key
+	case store.CoreEvents:
+		if event, ok := r.object.(*corev1.Event); ok {
+			key = store.Key(event.InvolvedObject.Namespace, event.InvolvedObject.Name)
+		}
+		return sim.RequestEvent, key
 	case store.Holds:
 		return sim.RequestHold, key
 	case store.Nodes:

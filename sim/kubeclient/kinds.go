@@ -36,6 +36,10 @@ type (
 	otherClaim struct {
 		typedcorev1.PersistentVolumeClaimInterface
 	}
+	otherReplicationController struct {
+		typedcorev1.ReplicationControllerInterface
+	}
+	otherCoreEvent  struct{ typedcorev1.EventInterface }
 	otherReplicaSet struct {
 		typedappsv1.ReplicaSetInterface
 	}
@@ -128,6 +132,22 @@ func (g coreV1) PersistentVolumeClaims(namespace string) typedcorev1.PersistentV
 		otherClaim
 		resource[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList]
 	}{resource: newResource[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList](g.c, store.PersistentVolumeClaims, namespace)}
+}
+
+// ReplicationControllers implements typedcorev1.CoreV1Interface.
+func (g coreV1) ReplicationControllers(namespace string) typedcorev1.ReplicationControllerInterface {
+	return struct {
+		otherReplicationController
+		resource[*corev1.ReplicationController, *corev1.ReplicationControllerList]
+	}{resource: newResource[*corev1.ReplicationController, *corev1.ReplicationControllerList](g.c, store.ReplicationControllers, namespace)}
+}
+
+// Events implements typedcorev1.CoreV1Interface.
+func (g coreV1) Events(namespace string) typedcorev1.EventInterface {
+	return struct {
+		otherCoreEvent
+		resource[*corev1.Event, *corev1.EventList]
+	}{resource: newResource[*corev1.Event, *corev1.EventList](g.c, store.CoreEvents, namespace)}
 }
 
 // ReplicaSets implements typedappsv1.AppsV1Interface.

@@ -58,9 +58,7 @@ func (c *client) logChange(before, after store.Object) {
 			c.log("scale", o, fmt.Sprintf("replicaset %s is scaled to %d pods", o.Name, *o.Spec.Replicas))
 		}
 	case *v1alpha1.Hold:
-		if o.Spec.Type == v1alpha1.Avoid {
-			c.logHold(o, after == nil)
-		}
+		c.logHold(o, before == nil, after == nil)
 	case *discoveryv1.EndpointSlice:
 		c.logEndpoints(store.Key(o.Namespace, o.Labels[discoveryv1.LabelServiceName]), o)
 	default:
@@ -142,13 +140,18 @@ func containsTaint(list []corev1.Taint, t *corev1.Taint) bool {
 	return false
 }
 
-// logHold logs an Avoid Hold.
-func (c *client) logHold(h *v1alpha1.Hold, deleted bool) {
-	text := "pods of " + h.Spec.Owner.Name + " avoid " + h.Spec.Node + " for " + h.Spec.Until.Sub(c.w.Now()).Round(time.Second).String()
-	if deleted {
-		text = "pods of " + h.Spec.Owner.Name + " no longer avoid " + h.Spec.Node
+// logHold logs a change of a Hold.
+func (c *client) logHold(h *v1alpha1.Hold, isNew, deleted bool) {
+	switch s := &h.Spec; {
+	case s.Type == v1alpha1.Avoid && deleted:
+		c.log("hold", h, "pods of "+s.Owner.Name+" no longer avoid "+s.Node)
+	case s.Type == v1alpha1.Avoid:
+		c.log("hold", h, "pods of "+s.Owner.Name+" avoid "+s.Node+" for "+s.Until.Sub(c.w.Now()).Round(time.Second).String())
+	case deleted:
+		c.log("release", h, "the Hold on "+s.Node+" for pods of "+s.Owner.Name+" is released")
+	case isNew:
+		c.log("hold", h, "capacity on "+s.Node+" is reserved for the replacement of "+store.Key(h.Namespace, s.Victim.Name))
 	}
-	c.log("hold", h, text)
 }
 
 // logEndpoints logs the numbers of endpoints of a Service when they change.

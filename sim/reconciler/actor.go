@@ -37,9 +37,10 @@ type Process struct {
 	// Quiet is that of the queues that are added later; see sim.WorkQueue. May be nil.
 	Quiet func() bool
 
-	actor  *actor
-	group  coroutine.Group
-	queues []*sim.WorkQueue[any]
+	actor   *actor
+	group   coroutine.Group
+	queues  []*sim.WorkQueue[any]
+	watches []*watches
 }
 
 // Start starts an actor whose cache has the kinds. setup adds its controllers to the process. At a start, controllers get the objects by kind, in the order of kinds.
@@ -64,7 +65,7 @@ func (a *actor) OnSynced() {
 	}
 	for _, k := range a.kinds {
 		for _, key := range a.Keys(k) {
-			p.Factory.change(k, nil, a.Cached(k)[key])
+			a.OnChange(k, nil, a.Cached(k)[key])
 		}
 	}
 	p.Factory.cached = func(k store.Kind) (out []store.Object) {
@@ -78,6 +79,9 @@ func (a *actor) OnSynced() {
 // OnChange implements sim.Controller.
 func (a *actor) OnChange(k store.Kind, old, current store.Object) {
 	a.process.Factory.change(k, old, current)
+	for _, e := range a.process.watches {
+		e.change(old, current)
+	}
 }
 
 // OnStop implements sim.Controller.
@@ -91,6 +95,9 @@ func (a *actor) OnStop() {
 	}
 	a.process = nil
 }
+
+// Stop stops the actor of the process for good. The running coroutine does not continue.
+func (p *Process) Stop() { p.group.Wait(func(func()) { p.actor.Client.Stop() }) }
 
 // queues implements runner.Queues. Each reconcile is a coroutine.
 type queues struct{ p *Process }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -47,7 +48,7 @@ func readDrain(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	o, err := w.options("by=", "berth", "surge")
+	o, err := w.options("by=", "berth", "surge", "timeout=")
 	if err != nil {
 		return err
 	}
@@ -55,13 +56,16 @@ func readDrain(p *parser, w *tokens) error {
 	switch {
 	case o.has("surge") && !o.has("berth"):
 		return errors.New("surge: must be set with berth: only berth drain supports it")
+	case o.has("timeout") && !o.has("berth"):
+		return errors.New("timeout: must be set with berth")
 	case o.has("berth"):
 		p.addStep(func(r *run) error {
 			r.log("node " + node + " is being drained by berth drain")
-			_, err := drainactor.New(r.w, []string{node}, drain.Options{IgnoreDaemonSets: true, DeleteEmptyDirData: true, Surge: o.has("surge")}, r.scheduler())
-			return err
+			drainactor.Start(r.w.World, drain.Drain{Nodes: []string{node}, Scheduler: r.scheduler(), Timeout: o.duration("timeout", time.Hour),
+				Options: drain.Options{IgnoreDaemonSets: true, DeleteEmptyDirData: true, Surge: o.has("surge")}}, nil)
+			return nil
 		})
-		return nil
+		return o.err
 	case requester == "":
 		requester = "kubectl"
 	}

@@ -46,7 +46,7 @@ func init() {
 		"resize":        {"resize NODE [cpu=] [memory=] [pods=]", readResize},
 		"ungate":        {"ungate POD", readUngate},
 		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (one request; the response is in the timeline)", readEvict},
-		"drain":         {"drain NODE [by=NAME] (as kubectl drain does) or drain NODE berth [surge] (as berth drain does)", readDrain},
+		"drain":         {"drain NODE [by=NAME] (as kubectl drain does) or drain NODE berth [surge] [timeout=1h] (as berth drain does)", readDrain},
 		"pressure":      {"pressure POD memory|ephemeral-storage|pids (its node evicts it)", readPressure},
 		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (replaces its tolerations)", readTolerate},
 		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a faulty disruption controller would write it)", readStatus},

@@ -1,3 +1,2 @@
-// Package descheduler simulates the descheduler in planned and compatible mode. It is the counterpart
-// of controllers/descheduler under virtual time.
+// Package descheduler runs the descheduler (controllers/descheduler) in the simulator, as the actor "descheduler".
 package descheduler
