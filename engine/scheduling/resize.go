@@ -190,12 +190,12 @@ func (m *Machine) awaitResizeVictims(now time.Time, r *resize) {
 // victims again; the second choice overrules budgets. After another refusal the resize pauses.
 func (m *Machine) handleResizeOutcome(now time.Time, n *nomination, o Outcome) {
 	r := n.resize
-	switch {
-	case o.Result == Unknown:
+	switch o.Result {
+	case Unknown:
 		n.unconfirmed = true
 		m.setPhase(n, effectUnanswered, now.Add(m.cfg.RetryInterval))
 		return
-	case o.Result == Done:
+	case Done:
 		n.victimsSince = now
 		m.setPhase(n, waitingForVictims, now.Add(m.cfg.VictimsTimeout))
 	default:
