@@ -110,8 +110,8 @@ func TestLoadTextOutput(t *testing.T) {
 	if r.code != 0 {
 		t.Fatalf("berth load: got %s, want exit code 0", r)
 	}
-	expectContains(t, r.stdout, "4 pods of "+pods, "assumptions:", "devices are whole", "2 scheduled, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
-		"1  0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
+	expectContains(t, r.stdout, "4 pods of "+pods, "assumptions:", "devices are whole", "2 scheduled, 2 pending", "1 0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
+		"1 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
 	expectContains(t, c.mustKubectl("get", "pod", "b", "-o", "wide"), "fast")
 	expectContains(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
 }
