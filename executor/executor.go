@@ -64,7 +64,7 @@ func New(o Options) *Executor {
 	x := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
 		displacer: displacer.Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced,
-			OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget}}
+			OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget, LockBudget: new(displacer.BudgetLocks).Lock}}
 	if o.Events != nil {
 		x.displacer.Instance = o.Events.instance
 		x.displacer.OnEventRejected = func(error) { o.Events.dropped.Add(1) } // as any other event that cannot be written

@@ -39,6 +39,8 @@ type Displacer struct {
 	OnDisplaced func(rec *journal.Displacement)
 	// ConvertBudget converts a disruption budget. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
+	// LockBudget is that of the Driver. It may be nil.
+	LockBudget func(namespace, name string) (unlock func())
 
 	dedup deduplicator
 }
@@ -98,7 +100,8 @@ func (f Failure) unlessConflict() error {
 
 // Run executes a displacement of one or more pods.
 func (d *Displacer) Run(ctx context.Context, spec displacement.Spec) (*displacement.Outcome, Failure) {
-	driver := Driver{Now: d.Now, ConvertBudget: d.ConvertBudget, OnDebitForbidden: d.OnDebitForbidden, IsUnanswered: d.dedup.isUnanswered}
+	driver := Driver{Now: d.Now, ConvertBudget: d.ConvertBudget, OnDebitForbidden: d.OnDebitForbidden,
+		LockBudget: d.LockBudget, IsUnanswered: d.dedup.isUnanswered}
 	if driver.ConvertBudget == nil {
 		driver.ConvertBudget = conversion.New().Budget
 	}

@@ -28,6 +28,9 @@ type Driver struct {
 	OnDebitForbidden func(b *model.Budget, err error)
 	// OnUndoFailed is called with a request that cannot clear a condition or refund a debit. It may be nil.
 	OnUndoFailed func(a displacement.Action, err error)
+	// LockBudget serializes the debits of a budget in this process until unlock is called, so that they do not conflict. It
+	// may be nil.
+	LockBudget func(namespace, name string) (unlock func())
 	// IsUnanswered reports whether the event of a pod was sent and its response was lost. It may be nil.
 	IsUnanswered func(uid string) bool
 }
@@ -44,6 +47,7 @@ func (d *Driver) Run(ctx context.Context, s Store, spec displacement.Spec) (*dis
 	r := run{Driver: d, store: s, spec: &spec, conditions: make([]ownCondition, len(spec.Victims))}
 	r.evictions, _ = s.(EvictionStore)
 	defer r.leaveStage()
+	defer r.unlockBudget()
 	m := displacement.New(spec)
 	var result displacement.Result
 	for {
@@ -52,6 +56,7 @@ func (d *Driver) Run(ctx context.Context, s Store, spec displacement.Spec) (*dis
 			return m.Outcome(), r.failure
 		}
 		r.enterStage(ctx, action.Stage())
+		r.lockBudget(action)
 		var err error
 		result, err = r.execute(action)
 		if err != nil {
@@ -107,6 +112,8 @@ type run struct {
 	stage   displacement.Stage
 	ctx     context.Context
 	release func()
+
+	unlock func() // of the budget that is being debited; nil: none
 }
 
 // ownCondition is the condition that the displacement has set on a victim, and the one that it replaced.
@@ -139,6 +146,24 @@ func (r *run) leaveStage() {
 		r.release()
 	}
 	r.release, r.ctx = nil, nil
+}
+
+// lockBudget locks a budget when it is read for a debit, and unlocks it at the action after the debit.
+func (r *run) lockBudget(action displacement.Action) {
+	if _, ok := action.(displacement.WriteDebit); ok {
+		return
+	}
+	r.unlockBudget()
+	if a, ok := action.(displacement.ReadBudget); ok && a.Stage() == displacement.Granting && r.LockBudget != nil {
+		r.unlock = r.LockBudget(a.Namespace, a.Name)
+	}
+}
+
+func (r *run) unlockBudget() {
+	if r.unlock != nil {
+		r.unlock()
+	}
+	r.unlock = nil
 }
 
 func (r *run) execute(action displacement.Action) (displacement.Result, error) {
