@@ -27,6 +27,9 @@ var digestConstant = regexp.MustCompile(`(testLinuxImageWithDigest\s*=\s*registr
 // buildSuite builds critest for a stand-in image with the digest. It returns the program's path and
 // the version of the suite.
 func buildSuite(ctx context.Context, dir, digest string) (program, version string, err error) {
+	if _, err := goCommand(ctx, suiteModule, "mod", "download", "sigs.k8s.io/cri-tools"); err != nil { // else it has no directory
+		return "", "", err
+	}
 	output, err := goCommand(ctx, suiteModule, "list", "-m", "-f", "{{.Dir}} {{.Version}}", "sigs.k8s.io/cri-tools")
 	if err != nil {
 		return "", "", err
