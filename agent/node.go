@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,7 @@ type node struct {
 	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
 
 	pressure           PressureManager // nil: node pressure is not watched
-	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
+	conditionsRestored sync.Once       // pressure gets the conditions that the API had at start
 	registered         atomic.Bool     // the API has, or had, the node
 	activePods         activePods
 	// restoredAllocations are those stored by the previous agent. allocationsChanged reports that the
@@ -160,9 +161,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if !n.hasRuntime && n.podCIDR() == "" { // the watch has not delivered the range yet
 		desired.Status.Addresses = simulatedAddresses(desired.Name, existing.Spec.PodCIDR)
 	}
-	if r, ok := n.pressure.(ConditionRestorer); ok && !n.conditionsRestored.Swap(true) {
-		r.RestoreConditions(existing.Status.Conditions)
-	}
+	n.restoreConditions(existing.Status.Conditions)
 	if patch := metadataPatch(desired, existing); patch != nil {
 		if existing, err = nodes.Patch(ctx, desired.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("patching labels and annotations: %w", err)
@@ -214,9 +213,19 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) 
 		return existing, nil
 	}
 	n.registered.Store(true)
-	n.conditionsRestored.Store(true) // a new node has no conditions to restore
+	n.conditionsRestored.Do(func() {}) // a new node has no conditions to restore
 	a.recordStatusChanges(n, nil, &desired.Status)
 	return nil, nil
+}
+
+// restoreConditions passes the conditions that the API has when the agent starts to the node pressure. Later calls have no
+// effect.
+func (n *node) restoreConditions(conditions []corev1.NodeCondition) {
+	n.conditionsRestored.Do(func() {
+		if r, ok := n.pressure.(ConditionRestorer); ok {
+			r.RestoreConditions(conditions)
+		}
+	})
 }
 
 // metadataPatch returns a merge patch with the labels and annotations of desired that existing lacks or has

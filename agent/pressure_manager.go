@@ -22,7 +22,7 @@ type PressureManager interface {
 
 // ConditionRestorer is a PressureManager that continues from the conditions of a previous agent.
 type ConditionRestorer interface {
-	// RestoreConditions is called once, at registration, with the conditions in the API.
+	// RestoreConditions is called once, before pods are admitted if the node exists, with the conditions in the API.
 	RestoreConditions(conditions []corev1.NodeCondition)
 }
 

@@ -21,8 +21,11 @@ func (a *Agent) restorePods(pods []*corev1.Pod, nodes []*corev1.Node) {
 			a.handleMirrorPod(p, false)
 		}
 	}
-	for _, n := range nodes {
-		a.handleNode(n)
+	for _, object := range nodes {
+		if n := a.nodes[object.Name]; n != nil { // before pods are admitted
+			n.restoreConditions(object.Status.Conditions)
+		}
+		a.handleNode(object)
 	}
 	existing := map[types.UID]bool{}
 	var bound []*corev1.Pod
