@@ -30,13 +30,18 @@ func (x *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	if out := x.beginPreemption(ctx, e); out.Result != scheduling.Done {
 		return out
 	}
+	o, failure := x.displacer.Run(ctx, PreemptionSpec(e))
+	return PreemptionOutcome(e, o, failure)
+}
+
+// PreemptionSpec returns the displacement of the victims of a preemption.
+func PreemptionSpec(e scheduling.Preempt) displacement.Spec {
 	spec := displacement.Spec{Record: displacement.Record{Cause: displacement.Preemption, Preemptor: e.Pod, Node: e.Plan.Node},
 		Attempt: e.Choice, Debits: e.Plan.Debits, Resume: e.Retry}
 	for _, v := range e.Plan.Victims {
 		spec.Victims = append(spec.Victims, displacement.Victim{Pod: v})
 	}
-	o, failure := x.displacer.Run(ctx, spec)
-	return preemptOutcome(e, o, failure)
+	return spec
 }
 
 // beginPreemption nominates the pod, or checks that it still waits for its resize.
@@ -51,9 +56,9 @@ func (x *Executor) beginPreemption(ctx context.Context, e scheduling.Preempt) sc
 	return out
 }
 
-// preemptOutcome converts the outcome of a displacement. After a refusal, the next attempt uses the present state of the
-// budgets.
-func preemptOutcome(e scheduling.Preempt, o *displacement.Outcome, failure displacer.Failure) scheduling.Outcome {
+// PreemptionOutcome converts the outcome of the displacement of PreemptionSpec. After a refusal, the next attempt uses
+// the present state of the budgets.
+func PreemptionOutcome(e scheduling.Preempt, o *displacement.Outcome, failure displacer.Failure) scheduling.Outcome {
 	out := scheduling.Outcome{Result: scheduling.Unknown}
 	switch o.Kind {
 	case displacement.Displaced:

@@ -3,7 +3,6 @@ package budgets
 import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/controllers/disruption"
 	"github.com/berthproject/berth/engine/decision"
@@ -35,44 +34,11 @@ func NewLedger(w *sim.World, owners *fakeowners.Replacer) *Ledger {
 // Affected returns the keys of the budgets that the last commit affected.
 func (l *Ledger) Affected() []string { return l.affected }
 
-// Debit is a debit that was written.
-type Debit struct {
-	enginedisplacement.Debit
-	Budget *model.Budget
-}
-
 // Debited is the notice that an actor is about to debit a budget.
 type Debited struct {
 	Budget *policyv1.PodDisruptionBudget // after the debit
 	Names  []string                      // pods for which the budget has to allow a disruption
 	Cached bool                          // the actor decided by its cache, otherwise by the store
-}
-
-// UpdateBudget updates a stored budget. It returns nil if the budget no longer exists.
-func (l *Ledger) UpdateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
-	err := l.w.API().Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
-		pdb, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return store.ErrUnchanged
-		}
-		return f(pdb)
-	})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-// Refund takes debits back from the status of their budgets.
-func (l *Ledger) Refund(list []Debit) {
-	for _, d := range list {
-		_ = l.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-			if !budgetstatus.Refund(b, d.Debit, l.w.Now()) {
-				return store.ErrUnchanged
-			}
-			return nil
-		})
-	}
 }
 
 // Overrule adds an entry for a pod to its budgets, regardless of what they allow, and returns the

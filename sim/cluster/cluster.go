@@ -37,7 +37,7 @@ func New(o Options) *Cluster {
 	owners := fakeowners.New(w)
 	ledger := budgets.NewLedger(w, owners)
 	c := &Cluster{World: w, Owners: owners, Displacement: displacement.NewServer(w, ledger, o.Evictions), counter: newCounter(w, owners)}
-	c.Scheduler = scheduler.New(w, ledger, scheduler.Options{Machine: o.MachineConfig(), DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
+	c.Scheduler = scheduler.New(w, scheduler.Options{Machine: o.MachineConfig(), DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
 	c.Agents = agent.New(w, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
 	controllers.StartDisruption(w, owners)
 	controllers.StartTaintEviction(w, o.TaintEviction)

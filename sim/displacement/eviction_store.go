@@ -3,13 +3,11 @@ package displacement
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,12 +25,30 @@ import (
 // a fault can end the handler there.
 type evictionStore struct {
 	*Server
+	Store
 	request         *EvictionRequest
 	remainingWrites int // writes until a fault ends the request; negative: none does
 	record          enginedisplacement.Record
 }
 
 var _ displacer.EvictionStore = &evictionStore{}
+
+// newEvictionStore returns the store of a request. remainingWrites is the number of writes until a fault ends it; negative:
+// none does.
+func newEvictionStore(s *Server, r *EvictionRequest, remainingWrites int) *evictionStore {
+	e := &evictionStore{Server: s, request: r, remainingWrites: remainingWrites}
+	e.Store = Store{World: s.w, Execute: func(write func() error) error {
+		e.beforeWrite()
+		return write()
+	}, OnUpdateBudget: func(before *policyv1.PodDisruptionBudgetStatus, b *policyv1.PodDisruptionBudget) {
+		_, name, _ := strings.Cut(r.Pod, "/")
+		_, debited := before.DisruptedPods[name]
+		if _, debits := b.Status.DisruptedPods[name]; debits && !debited {
+			s.w.Notify(budgets.Debited{Budget: b, Names: []string{name}})
+		}
+	}}
+	return e
+}
 
 // beforeWrite lets other requests run. It ends the request if a fault does so before this write.
 func (s *evictionStore) beforeWrite() {
@@ -45,26 +61,6 @@ func (s *evictionStore) beforeWrite() {
 
 // Lock does nothing: a request that waits must not block others.
 func (s *evictionStore) Lock() func() { return func() {} }
-
-func (s *evictionStore) Pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
-	if p := s.w.API().Pod(store.Key(namespace, name)); p != nil {
-		return p, nil
-	}
-	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
-}
-
-func (s *evictionStore) Budget(_ context.Context, namespace, name string) (*policyv1.PodDisruptionBudget, error) {
-	if b := s.budget(store.Key(namespace, name)); b != nil {
-		return b, nil
-	}
-	return nil, apierrors.NewNotFound(policyv1.Resource("poddisruptionbudgets"), name)
-}
-
-func (s *evictionStore) budget(key string) *policyv1.PodDisruptionBudget {
-	o, _ := s.w.API().Get(store.PodDisruptionBudgets, key)
-	b, _ := o.(*policyv1.PodDisruptionBudget)
-	return b
-}
 
 func (s *evictionStore) Budgets(_ context.Context, p *model.Pod) (out []*policyv1.PodDisruptionBudget, _ error) {
 	for _, key := range s.ledger.BudgetsOf(s.w.API().Pod(p.Key())) {
@@ -88,51 +84,12 @@ func (s *evictionStore) Members(_ context.Context, list []*policyv1.PodDisruptio
 	return out, nil
 }
 
-func (s *evictionStore) UpdateBudget(_ context.Context, b *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
-	s.beforeWrite()
-	_, name, _ := strings.Cut(s.request.Pod, "/")
-	key := store.KeyOf(b)
-	err := s.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
-		stored, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return store.ErrUnchanged
-		}
-		_, before := stored.Status.DisruptedPods[name]
-		stored.Status = b.Status
-		if _, after := b.Status.DisruptedPods[name]; after && !before {
-			s.w.Notify(budgets.Debited{Budget: stored, Names: []string{name}})
-		}
-		return nil
-	})
-	return s.budget(key), err
-}
-
 func (s *evictionStore) SetCondition(_ context.Context, w displacer.ConditionWrite) (out displacer.ConditionResult, err error) {
-	err = s.updateConditions(store.Precondition{UID: w.Pod.UID, ResourceVersion: w.Version}, w.Pod.Key(), func(p *corev1.Pod) {
+	err = s.UpdateConditions(store.Precondition{UID: w.Pod.UID, ResourceVersion: w.Version}, w.Pod.Key(), func(p *corev1.Pod) {
 		out.Set, out.Previous = conversion.SetDisruptionTarget(p, *w.Condition)
 	})
 	out.Pod = s.w.API().Pod(w.Pod.Key())
 	return out, err
-}
-
-func (s *evictionStore) RestoreCondition(_ context.Context, p *corev1.Pod, c *corev1.PodCondition) error {
-	return s.updateConditions(store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, store.KeyOf(p), func(p *corev1.Pod) {
-		conversion.RestoreDisruptionTarget(p, c)
-	})
-}
-
-// updateConditions updates the conditions of a pod.
-func (s *evictionStore) updateConditions(required store.Precondition, key string, change func(*corev1.Pod)) error {
-	s.beforeWrite()
-	return s.w.API().UpdatePod(key, required, func(p *corev1.Pod) error {
-		before := p.Status.Conditions
-		p.Status.Conditions = slices.Clone(before)
-		change(p)
-		if equality.Semantic.DeepEqual(before, p.Status.Conditions) {
-			return store.ErrUnchanged // etcd does not write an unchanged object
-		}
-		return nil
-	})
 }
 
 func (s *evictionStore) Record(_ context.Context, r *enginedisplacement.Record) error {

@@ -27,8 +27,6 @@ func (s *Scheduler) requestWrites(e scheduling.Effect) []write {
 			r.observedPod = s.w.API().Pod(e.Pod.Key())
 			return nil
 		})}
-	case scheduling.Preempt:
-		return preemptWrites(e)
 	case scheduling.ClearNomination:
 		return []write{writeStep(func(r *request) error { return r.nominate("") })}
 	case scheduling.BindVolumes:

@@ -1,53 +1,96 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	helper "k8s.io/component-helpers/resource"
 
-	"github.com/berthproject/berth/engine/decision"
-	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/internal/budgetstatus"
-	"github.com/berthproject/berth/sim/budgets"
-	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/displacer"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// preemptWrites returns the writes of a preemption: nomination, unless it is for a resize, one debit per budget, then
-// condition, event and deletion of each victim. All are idempotent.
-func preemptWrites(e scheduling.Preempt) []write {
-	begin := func(r *request) error { return r.nominate(e.Plan.Node) }
+// preemptionWrites returns the number of writes of a preemption without conflicts: nomination, one debit per budget,
+// then condition, event and deletion of each victim.
+func preemptionWrites(e scheduling.Preempt) int {
+	return 1 + len(e.Plan.Debits) + 3*len(e.Plan.Victims)
+}
+
+// startPreemption executes a preemption in a coroutine, one write per latency. If the response is delayed, all writes
+// are executed at once.
+func (r *request) startPreemption(e scheduling.Preempt) {
+	if r.fault == sim.Delayed {
+		r.preempt(e)
+		return
+	}
+	r.s.preemptions.Go(r.pod.Key(), func() {
+		r.preempt(e)
+		r.finish()
+	})
+}
+
+// preempt nominates the pod, unless it waits for a resize, and displaces the victims, as package executor does.
+func (r *request) preempt(e scheduling.Preempt) {
+	begin := func() error { return r.nominate(e.Plan.Node) }
 	if e.Resize {
-		begin = (*request).requireDeferredResize
+		begin = r.requireDeferredResize
 	}
-	writes := []write{writeStep(begin)}
-	for i := range e.Plan.Debits {
-		writes = append(writes, func(r *request) bool {
-			err := r.debit(&e.Plan.Debits[i], e.Plan.Victims, enginedisplacement.Preemption.Policy().Overrules(e.Choice))
-			if err == nil {
-				return true
+	if err := r.execute(begin); err != nil {
+		r.setError(err)
+		return
+	}
+	objects := map[*model.Budget]*policyv1.PodDisruptionBudget{}
+	driver := displacer.Driver{Now: r.s.w.Now, ConvertBudget: func(b *policyv1.PodDisruptionBudget) *model.Budget {
+		m := r.s.w.Converter().Budget(b)
+		objects[m] = b
+		return m
+	}}
+	if r.fault != sim.Delayed {
+		driver.LockBudget = r.s.lockBudget
+	}
+	o, failure := driver.Run(context.Background(), newPreemptionStore(r, e), executor.PreemptionSpec(e))
+	r.outcome = executor.PreemptionOutcome(e, o, failure)
+	for _, b := range r.outcome.Budgets {
+		r.budgets = append(r.budgets, objects[b])
+	}
+}
+
+// execute executes a write of a preemption: the first one at once, every other one after the latency. A fault can end the
+// preemption before a write, and a kill of the scheduler does.
+func (r *request) execute(write func() error) (err error) {
+	latency := r.s.w.Latency()
+	switch {
+	case r.fault == sim.Delayed:
+		return write()
+	case r.executed == 0:
+		latency = 0
+	}
+	r.executed++
+	if latency == 0 {
+		r.s.preemptions.Wait(func(resume func()) { err = write(); resume() })
+		return err
+	}
+	ends := r.fault == sim.Partial && r.executed > r.writeLimit
+	r.s.preemptions.Wait(func(resume func()) {
+		r.s.w.After(latency, func() {
+			if !ends && !r.done {
+				err = write()
 			}
-			r.refund()
-			r.setError(err)
-			return false
+			resume()
 		})
+	})
+	if ends {
+		r.finish()
+		r.s.preemptions.Exit()
 	}
-	for _, v := range e.Plan.Victims {
-		writes = append(writes, writeStep(func(r *request) error { return r.setDisruptionTarget(v) }))
-	}
-	for _, v := range e.Plan.Victims {
-		writes = append(writes, writeStep(func(r *request) error { return r.createVictimEvent(v) }))
-	}
-	for _, v := range e.Plan.Victims {
-		writes = append(writes, writeStep(func(r *request) error { return r.deleteVictim(e, v) }))
-	}
-	return writes
+	return err
 }
 
 // requireDeferredResize returns an error if the resize was withdrawn or admitted meanwhile.
@@ -71,82 +114,4 @@ func (r *request) nominate(node string) error {
 		}
 		return nil
 	})
-}
-
-// debit debits the victims of a decision from a budget. Excess is refused, or recorded anyway
-// if overrules is set.
-func (r *request) debit(d *decision.Debit, victims []*model.Pod, overrules bool) error {
-	w := r.s.w
-	return r.s.ledger.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-		before := w.Converter().Budget(b)
-		debit, required := enginedisplacement.PlanDebit(before, *d, victims)
-		if allowed := int(enginedisplacement.Allowed(before)); required > allowed && !overrules {
-			r.budgets = append(r.budgets, b)
-			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, required), 0)
-		}
-		if debit.IsEmpty() {
-			return store.ErrUnchanged
-		}
-		budgetstatus.Debit(b, debit, w.Now())
-		for name, entry := range debit.Entries(before) {
-			key := b.Namespace + "/" + name
-			r.entries[key] = append(r.entries[key], entry)
-		}
-		r.debits = append(r.debits, budgets.Debit{Debit: debit, Budget: d.Budget})
-		w.Notify(budgets.Debited{Budget: b, Names: debit.Granted[:min(required, len(debit.Granted))], Cached: true})
-		return nil
-	})
-}
-
-// refund takes back the debits that precede the refused one, and adds their budgets to those in the outcome.
-func (r *request) refund() {
-	r.s.ledger.Refund(r.debits)
-	for _, t := range r.debits {
-		if o, ok := r.s.w.API().Get(store.PodDisruptionBudgets, store.Key(t.Budget.Namespace, t.Budget.Name)); ok {
-			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
-				r.budgets = append(r.budgets, b)
-			}
-		}
-	}
-	r.debits = nil
-}
-
-// victimRecord returns the displacement record of a victim.
-func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
-	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Key()]}
-}
-
-// createVictimEvent creates the event of a victim.
-func (r *request) createVictimEvent(v *model.Pod) error {
-	record := r.victimRecord(v)
-	return displacement.CreateRecordEvent(r.s.w, &record, r.pod.Spec.SchedulerName)
-}
-
-// setDisruptionTarget sets the DisruptionTarget condition of a victim.
-func (r *request) setDisruptionTarget(v *model.Pod) error {
-	record := r.victimRecord(v)
-	err := r.s.w.API().UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
-		p.Status.Conditions = store.WithCondition(p.Status.Conditions, displacement.TargetCondition(&record, r.s.w.Now()))
-		return nil
-	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the victim was deleted
-	}
-	return err
-}
-
-// deleteVictim deletes a victim with its grace period.
-func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
-	w := r.s.w
-	old := w.API().Pod(v.Key())
-	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
-		return nil // deleted or terminating
-	}
-	w.Notify(Preempting{r.pod, old, e.Choice})
-	if err := w.API().DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
-		return err
-	}
-	w.Notify(Preempted{r.pod, old})
-	w.Log("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
-	return nil
 }

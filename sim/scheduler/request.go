@@ -9,12 +9,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -28,10 +26,11 @@ type request struct {
 	sent        time.Time
 	writes      []write
 	outcome     scheduling.Outcome
-	observedPod *corev1.Pod // by RefreshPod
-	debits      []budgets.Debit
-	entries     map[string][]enginedisplacement.Entry // by namespace/name of the victim
-	budgets     []*policyv1.PodDisruptionBudget       // in the outcome of a refused debit
+	observedPod *corev1.Pod                     // by RefreshPod
+	writeCount  int                             // number of writes without conflicts
+	executed    int                             // writes of a preemption that are executed or due
+	writeLimit  int                             // writes of a preemption before the fault Partial ends it
+	budgets     []*policyv1.PodDisruptionBudget // in the outcome of a refused debit
 	fault       sim.Fault
 	done        bool
 }
@@ -49,9 +48,17 @@ func (s *Scheduler) Send(e scheduling.Effect) {
 		return
 	}
 	kind, pod := RequestKind(e), PodOf(e)
-	fault, _ := s.w.Faults().OfRequest(kind, pod.Key())
-	r := &request{s: s, fault: fault, generation: s.generation, effect: e, pod: pod, sent: s.w.Now(), writes: s.requestWrites(e),
-		entries: map[string][]enginedisplacement.Entry{}}
+	fault, writeLimit := s.w.Faults().OfRequest(kind, pod.Key())
+	r := &request{s: s, fault: fault, generation: s.generation, effect: e, pod: pod, sent: s.w.Now()}
+	if p, ok := e.(scheduling.Preempt); ok {
+		r.writeCount = preemptionWrites(p)
+		if r.writeLimit = writeLimit; writeLimit == 0 {
+			r.writeLimit = r.writeCount/2 + 1
+		}
+	} else {
+		r.writes = s.requestWrites(e)
+		r.writeCount = len(r.writes)
+	}
 	if r.fault == sim.Conflict && kind == sim.RequestBind && len(s.open[pod.UID]) > 0 {
 		r.fault = sim.Refuse // a server reports a conflict only after an earlier bind can no longer succeed
 	}
@@ -65,7 +72,7 @@ func (s *Scheduler) Send(e scheduling.Effect) {
 	if b := s.busyUntil[pod.UID]; b.After(at) {
 		at = b // requests about one pod keep their order
 	}
-	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.Latency())
+	s.busyUntil[pod.UID] = at.Add(time.Duration(r.writeCount-1) * s.w.Latency())
 	switch r.fault {
 	case sim.Refuse:
 		s.w.AtTime(at, func() { r.respond(scheduling.Refused, "injected failure") })
@@ -92,12 +99,21 @@ func (r *request) run(i int) {
 	if r.done {
 		return
 	}
+	if e, ok := r.effect.(scheduling.Preempt); ok {
+		r.startPreemption(e)
+		return
+	}
 	if i < len(r.writes) && (r.fault != sim.Partial || i <= len(r.writes)/2) && r.writes[i](r) {
 		if i+1 < len(r.writes) {
 			r.s.w.After(r.s.w.Latency(), func() { r.run(i + 1) })
 			return
 		}
 	}
+	r.finish()
+}
+
+// finish delivers the outcome unless a fault loses it.
+func (r *request) finish() {
 	r.s.recordSettled(r)
 	switch r.fault {
 	case sim.NeverAnswered:
@@ -112,6 +128,10 @@ func (r *request) run(i int) {
 // runAll executes all writes at once without an outcome.
 func (r *request) runAll() {
 	defer r.s.recordSettled(r)
+	if e, ok := r.effect.(scheduling.Preempt); ok {
+		r.startPreemption(e)
+		return
+	}
 	for _, w := range r.writes {
 		if !w(r) {
 			return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/coroutine"
 	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -35,7 +35,6 @@ type Options struct {
 // Scheduler is the actor that runs the scheduler's machine. Create it with New.
 type Scheduler struct {
 	w             *sim.World
-	ledger        *budgets.Ledger
 	o             Options
 	machine       *scheduling.Machine // nil while stopped
 	converter     *informer.Converter
@@ -53,13 +52,16 @@ type Scheduler struct {
 	requests        []*request
 	delayedRequests []*request           // reported as lost, executed later
 	busyUntil       map[string]time.Time // by pod: end of its last request
+	preemptions     coroutine.Group
+	budgetLocks     map[[2]string]*budgetLock // by namespace and name
 	binds
 }
 
 // New starts a scheduler.
-func New(w *sim.World, ledger *budgets.Ledger, o Options) *Scheduler {
-	s := &Scheduler{w: w, ledger: ledger, o: o, busyUntil: map[string]time.Time{}, binds: newBinds()}
+func New(w *sim.World, o Options) *Scheduler {
+	s := &Scheduler{w: w, o: o, busyUntil: map[string]time.Time{}, binds: newBinds()}
 	w.OnCommit(s.forgetDeleted)
+	w.OnClose(s.preemptions.Kill)
 	kinds := store.SchedulingKinds[:]
 	if o.IgnoreHolds {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
@@ -86,7 +88,7 @@ func (s *Scheduler) Replace(k store.Kind, list []store.Object) {
 func (s *Scheduler) start() {
 	s.generation++
 	s.machine, s.converter, s.restarted = scheduling.New(s.o.Machine), informer.NewConverter(), true
-	s.inbox, s.unsynced = nil, len(s.reflector.Kinds())
+	s.inbox, s.unsynced, s.budgetLocks = nil, len(s.reflector.Kinds()), map[[2]string]*budgetLock{}
 	s.reflector.Start()
 }
 
@@ -101,6 +103,7 @@ func (s *Scheduler) Kill(d time.Duration) {
 	for _, r := range slices.Concat(s.requests, s.delayedRequests) {
 		r.abort()
 	}
+	s.preemptions.Kill()
 	s.requests, s.delayedRequests, s.busyUntil = nil, nil, map[string]time.Time{}
 	s.generation++
 	generation := s.generation
