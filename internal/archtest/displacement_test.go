@@ -24,11 +24,11 @@ var displacementCalls = []struct {
 		"internal/displacer": "the displacement path", "controllers/disruption": "it computes the status"}},
 	{"writes the status of disruption budgets through the store of a displacement", []string{"UpdateBudget"}, map[string]string{
 		"internal/displacer": "the displacement path"}},
-	{"debits disruption budgets", []string{"budgetstatus.Debit"}, map[string]string{"internal/displacer": "the displacement path", "sim": "simulated actors"}},
+	{"debits disruption budgets", []string{"budgetstatus.Debit"}, map[string]string{"internal/displacer": "the displacement path"}},
 	{"refunds disruption budgets", []string{"budgetstatus.Refund"}, map[string]string{"internal/displacer": "the displacement path"}},
 	{"sets the condition DisruptionTarget through the store of a displacement", []string{"SetCondition"}, map[string]string{"internal/displacer": "the displacement path"}},
 	{"builds the condition DisruptionTarget", []string{"conversion.NewDisruptionTarget"}, map[string]string{
-		"internal/displacer": "the displacement path", "agent": "a node evicts by itself", "sim": "simulated actors"}},
+		"internal/displacer": "the displacement path", "agent": "a node evicts by itself", "sim/agent": "a node evicts by itself"}},
 }
 
 func TestOnlyDisplacerDisplacesPods(t *testing.T) {
