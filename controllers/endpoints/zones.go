@@ -38,7 +38,7 @@ func (e *controller) updateZones(context.Context, struct{}) (time.Duration, erro
 	}
 	before := e.zones.GetOverloadedServices()
 	e.zones.SetNodes(e.log, nodes)
-	affected := append(before, e.zones.GetOverloadedServices()...)
+	affected := slices.Concat(before, e.zones.GetOverloadedServices())
 	slices.Sort(affected)
 	for _, key := range affected {
 		if namespace, name, ok := strings.Cut(key, "/"); ok {
