@@ -43,8 +43,8 @@ func (d *Drain) surgeUp(t *step, x *Move) bool {
 	d.surges[o.UID], d.currentSurge, d.acted = s, s, true
 	t.emit(Action{Kind: SurgeUp, Move: x}, func(now time.Time, r Result) {
 		s.since = now
-		if s.stage = scaledUp; !r.Done {
-			s.stage, s.failure = surgeDone, r.Message
+		if s.stage = scaledUp; !r.Done { // the request may have been executed, so the surge is undone
+			s.failure = r.Message
 		}
 	})
 	return true
