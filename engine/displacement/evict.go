@@ -86,6 +86,9 @@ func (m *Machine) decide(v budget.Verdict) Action {
 		m.outcome.Verdict = v
 		return m.undo(func() Action { return m.end(Refused, 0) })
 	case e.DryRun:
+		if k, unmet := m.unmetPrecondition(m.victims[0].Pod); unmet {
+			return m.end(k, 0)
+		}
 		return m.do(Delete{Pod: m.victims[0].Pod, Version: e.ResourceVersion, Grace: m.spec.Record.Grace, DryRun: true}, func(r Result) Action {
 			if r.Status != Done {
 				return m.end(Failed, 0)
@@ -132,6 +135,9 @@ func (m *Machine) checkLate() Action {
 		if k, unmet := m.unmetPrecondition(r.Pod); unmet {
 			return m.end(k, 0)
 		}
+		if v := &m.victims[0]; v.Pod.UID == r.Pod.UID {
+			v.Pod = r.Pod
+		}
 		return m.mark(0)
 	})
 }
@@ -144,9 +150,15 @@ func (m *Machine) retryEviction(i int) Action {
 	return m.do(Wait{min(maxRetryDelay, 5*time.Millisecond<<min(m.attempt-1, 10))}, func(Result) Action { return m.tryEviction() })
 }
 
+// requiresVersion reports whether the pod of an eviction must not change between the check of the preconditions and the
+// deletion.
+func (m *Machine) requiresVersion() bool {
+	return m.guarded || m.spec.Eviction != nil && m.spec.Eviction.ResourceVersion != ""
+}
+
 // deleteVersion returns the resource version that the pod must have when it is deleted, or "".
 func (m *Machine) deleteVersion() string {
-	if e := m.spec.Eviction; e != nil && (m.guarded || e.ResourceVersion != "") {
+	if m.requiresVersion() {
 		return m.version
 	}
 	return ""

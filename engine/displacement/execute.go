@@ -13,7 +13,7 @@ func (m *Machine) mark(i int) Action {
 	}
 	v := &m.victims[i]
 	a := SetCondition{Victim: i, Record: m.recordOf(i), Mark: !v.marked || m.spec.Eviction != nil, Fail: v.Fail}
-	if m.guarded {
+	if m.requiresVersion() {
 		a.Version = v.Pod.ResourceVersion
 	}
 	return m.do(a, func(r Result) Action {

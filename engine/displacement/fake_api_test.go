@@ -23,6 +23,7 @@ type fakeAPI struct {
 	recorded  map[string]bool // by UID: the event exists, or was rejected
 	cleared   map[string]bool // by name: a process found that no actor displaces the pod
 	skipped   map[string]bool // budgets whose debit was rejected
+	changed   bool            // another actor has changed the first pod
 	leftovers bool            // entries and conditions may be left, which expire
 	violated  []string
 }
@@ -32,6 +33,9 @@ type fakePod struct {
 	model.Pod
 	marker string
 }
+
+// firstVersion is the resource version of the first pod of a new API.
+const firstVersion = "1"
 
 // newFakeAPI returns an API with two pods, which two budgets cover.
 func newFakeAPI(allowed ...int32) *fakeAPI {
@@ -191,6 +195,9 @@ func (c *process) delete(x displacement.Delete) displacement.Result {
 		if q := c.api.pods[c.victim(i).Name]; q != nil && q.UID == c.victim(i).UID && q.DisruptionReason == "" {
 			c.api.violate("pod %s is deleted before %s has its condition", p.Name, q.Name)
 		}
+	}
+	if e := c.spec.Eviction; e != nil && e.ResourceVersion != "" && c.api.changed {
+		c.api.violate("pod %s is deleted although it was changed", p.Name)
 	}
 	c.checkDebited(p, "deleted")
 	p.Deleting = true

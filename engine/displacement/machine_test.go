@@ -33,9 +33,10 @@ const (
 	numFaults
 )
 
-// disturb executes the write of another actor.
-func (f fault) disturb(a *fakeAPI) {
+// apply executes the write of another actor.
+func (f fault) apply(a *fakeAPI) {
 	p, b := a.pods["a"], a.budgets["budget0"]
+	a.changed = a.changed || f == replacePod || f == changePod || f == displacePod
 	switch {
 	case f == deletePod && p != nil:
 		delete(a.pods, "a")
@@ -68,14 +69,14 @@ type injected struct {
 	fault fault
 }
 
-// story is a displacement that the test executes with faults.
-type story struct {
+// testCase is a displacement that the test executes with faults.
+type testCase struct {
 	name    string
 	allowed []int32
 	spec    displacement.Spec
 }
 
-func stories() []story {
+func testCases() []testCase {
 	victims := func(names ...string) (out []displacement.Victim) {
 		for _, name := range names {
 			out = append(out, displacement.Victim{Pod: &model.Pod{Namespace: "ns", Name: name, UID: "uid-" + name, NodeName: "n1", Created: start.Add(-1), Spec: &model.PodSpec{}}})
@@ -96,7 +97,7 @@ func stories() []story {
 			Victims: []displacement.Victim{{Pod: &model.Pod{Namespace: "ns", Name: "a"}}}}
 	}
 	two := decision.Debit{Granted: []string{"a", "b"}}
-	return []story{
+	return []testCase{
 		{"preemption", []int32{2, 2}, displacement.Spec{Record: preemption, Attempt: 1, Victims: victims("a", "b"), Debits: debits(two, "budget0", "budget1")}},
 		{"preemption that the second budget refuses", []int32{2, 1}, displacement.Spec{Record: preemption, Attempt: 1, Victims: victims("a", "b"), Debits: debits(two, "budget0", "budget1")}},
 		{"preemption that overrules", []int32{2, 0}, displacement.Spec{Record: preemption, Attempt: 2, Victims: victims("a", "b"), Debits: debits(two, "budget0", "budget1")}},
@@ -105,13 +106,15 @@ func stories() []story {
 		{"eviction", []int32{2, 1}, eviction(displacement.EvictionRequest{})},
 		{"eviction that the second budget refuses", []int32{2, 0}, eviction(displacement.EvictionRequest{})},
 		{"eviction with a UID", []int32{2, 1}, eviction(displacement.EvictionRequest{UID: "uid-a"})},
+		{"eviction with a resource version", []int32{2, 1}, eviction(displacement.EvictionRequest{ResourceVersion: firstVersion})},
+		{"eviction with a resource version as in kube-apiserver", []int32{2, 1}, eviction(displacement.EvictionRequest{ResourceVersion: firstVersion, KeepDebits: true})},
 		{"eviction as in kube-apiserver", []int32{2, 1}, eviction(displacement.EvictionRequest{UID: "uid-a", KeepDebits: true})},
 	}
 }
 
-// run is a story with faults.
+// run is a test case with faults.
 type run struct {
-	story
+	testCase
 	api     *fakeAPI
 	faults  []injected
 	steps   int // executed actions
@@ -120,8 +123,8 @@ type run struct {
 	outcome *displacement.Outcome
 }
 
-// play executes the story until a process ends without a fault, and checks the end.
-func (r *run) play() {
+// execute executes the test case until a process ends without a fault, and checks the end.
+func (r *run) execute() {
 	r.api = newFakeAPI(r.allowed...)
 	r.api.leftovers = r.spec.Eviction != nil && r.spec.Eviction.KeepDebits
 	spec := r.spec
@@ -198,7 +201,7 @@ func (r *run) runProcess(c *process) *displacement.Outcome {
 		if r.traced {
 			r.trace = append(r.trace, fmt.Sprintf("%s: %T %+v fault %d", c.name, action, action, f))
 		}
-		f.disturb(r.api)
+		f.apply(r.api)
 		if action.Stage() == displacement.Undoing && f != none {
 			r.api.leftovers = true
 		}
@@ -252,17 +255,17 @@ func TestEveryFaultAtEveryStep(t *testing.T) {
 		limit = 3
 	}
 	total := 0
-	for _, s := range stories() {
+	for _, s := range testCases() {
 		t.Run(s.name, func(t *testing.T) {
 			runs := 0
 			var explore func(faults []injected)
 			explore = func(faults []injected) {
-				r := run{story: s, faults: faults}
-				r.play()
+				r := run{testCase: s, faults: faults}
+				r.execute()
 				runs++
 				if len(r.api.violated) > 0 {
-					r = run{story: s, faults: faults, traced: true}
-					r.play()
+					r = run{testCase: s, faults: faults, traced: true}
+					r.execute()
 					t.Fatalf("faults %v: %v; actions:\n%s", faults, r.api.violated, strings.Join(r.trace, "\n"))
 				}
 				if len(faults) == limit {
@@ -287,7 +290,7 @@ func TestEveryFaultAtEveryStep(t *testing.T) {
 
 // TestInvariantsFail checks that each invariant detects an action that violates it.
 func TestInvariantsFail(t *testing.T) {
-	s := stories()[0]
+	s := testCases()[0]
 	a, b := s.spec.Victims[0].Pod, s.spec.Victims[1].Pod
 	record := func(p *model.Pod) *displacement.Record {
 		return &displacement.Record{Cause: displacement.Preemption, Victim: p}
@@ -351,6 +354,20 @@ func TestInvariantsFail(t *testing.T) {
 		act(c)
 		if !slices.ContainsFunc(c.api.violated, func(v string) bool { return strings.HasPrefix(v, want) }) {
 			t.Errorf("got violations %q, want %q", c.api.violated, want)
+		}
+	}
+}
+
+// TestDryRunChecksPreconditions checks that a dry run does not succeed for another pod, also with the order of checks of
+// kube-apiserver.
+func TestDryRunChecksPreconditions(t *testing.T) {
+	for _, keepDebits := range []bool{false, true} {
+		r := run{testCase: testCase{allowed: []int32{1, 1}, spec: displacement.Spec{Record: displacement.Record{Cause: displacement.API},
+			Eviction: &displacement.EvictionRequest{UID: "other", DryRun: true, KeepDebits: keepDebits},
+			Victims:  []displacement.Victim{{Pod: &model.Pod{Namespace: "ns", Name: "a"}}}}}}
+		r.execute()
+		if r.outcome.Kind != displacement.UnmetUID {
+			t.Errorf("KeepDebits %t: got outcome %v, want UnmetUID", keepDebits, r.outcome.Kind)
 		}
 	}
 }

@@ -28,8 +28,9 @@ type Victim struct {
 	Fail bool
 }
 
-// EvictionRequest has the parameters of a request to the eviction API. The budgets that are stored now decide about it. The requester
-// learns of a failure and does not repeat the request by itself, so a failed eviction is retried here, and then undone.
+// EvictionRequest has the parameters of a request to the eviction API. The budgets that are stored now decide about it.
+// The API server returns a failure to the client, which does not retry. Therefore the machine retries a failed eviction,
+// and then undoes it.
 type EvictionRequest struct {
 	Rules budget.Evictions
 	// UID and ResourceVersion are required of the pod; empty: any.
