@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/displacer"
@@ -42,6 +43,8 @@ type Options struct {
 	// written. It may be nil.
 	Journal      *journal.Journal
 	OnRecordLost func(kind string, err error)
+	// OnUndoFailed is called with each request that cannot undo a failed preemption. It may be nil.
+	OnUndoFailed func(a displacement.Action, err error)
 	// OnDisplaced is called once for each displacement; see Displacer. It may be nil.
 	OnDisplaced func(rec *journal.Displacement)
 }
@@ -64,6 +67,7 @@ func New(o Options) *Executor {
 	x := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
 		displacer: displacer.Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced,
+			OnUndoFailed: o.OnUndoFailed, UndoTimeout: o.Timeout,
 			OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget, LockBudget: new(displacer.BudgetLocks).Lock}}
 	if o.Events != nil {
 		x.displacer.Instance = o.Events.instance

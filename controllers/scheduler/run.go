@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/informers"
@@ -146,6 +147,9 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(kind string, err error) {
 			s.log.Error("Failed to record the displacement of a victim", "kind", kind, "error", err)
+		},
+		OnUndoFailed: func(a displacement.Action, err error) {
+			s.log.Error("Failed to undo a preemption", "action", fmt.Sprintf("%T", a), "error", err)
 		}})
 	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
 	return s, nil

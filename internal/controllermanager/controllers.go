@@ -2,6 +2,7 @@ package controllermanager
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -206,6 +207,9 @@ func runNodeIPAM(ctx context.Context, c controllerContext) error {
 	return nodeipam.Run(ctx, c.client, c.informers, o, c.log)
 }
 
+// undoTimeout limits how long the requests that undo a failed displacement take.
+const undoTimeout = 30 * time.Second
+
 // displacer returns the displacer of a controller, with the name of the upstream component
 // that displaces for the same cause.
 func (c *controllerContext) displacer(component string) *displacer.Displacer {
@@ -216,5 +220,9 @@ func (c *controllerContext) displacer(component string) *displacer.Displacer {
 		OnRecordLost: func(kind string, err error) {
 			log.Error(err, "Failed to record a displacement", "kind", kind, "component", component)
 		},
+		OnUndoFailed: func(a displacement.Action, err error) {
+			log.Error(err, "Failed to undo a displacement", "action", fmt.Sprintf("%T", a), "component", component)
+		},
+		UndoTimeout: undoTimeout,
 	}
 }

@@ -34,6 +34,9 @@ type Displacer struct {
 	OnEventRejected func(err error)
 	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
+	// OnUndoFailed and UndoTimeout are those of the Driver. They may be nil and 0.
+	OnUndoFailed func(a displacement.Action, err error)
+	UndoTimeout  time.Duration
 	// OnDisplaced is called once for each displacement: when its record is written, or when the API server rejects the
 	// record permanently. It is not called for records that another actor has written. It may be nil.
 	OnDisplaced func(rec *journal.Displacement)
@@ -90,9 +93,12 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	return failure.unlessConflict()
 }
 
-// unlessConflict returns the error. A conflict about a pod that keeps changing is not one to the caller.
+// unlessConflict returns the error. A conflict about an object that keeps changing is not one to the caller.
 func (f Failure) unlessConflict() error {
 	if apierrors.IsConflict(f.Err) {
+		if w, ok := f.Action.(displacement.WriteDebit); ok {
+			return fmt.Errorf("disruption budget %s/%s keeps changing: %v", w.Budget.Namespace, w.Budget.Name, f.Err)
+		}
 		return fmt.Errorf("the pod keeps changing: %v", f.Err)
 	}
 	return f.Err
@@ -101,7 +107,7 @@ func (f Failure) unlessConflict() error {
 // Run executes a displacement of one or more pods.
 func (d *Displacer) Run(ctx context.Context, spec displacement.Spec) (*displacement.Outcome, Failure) {
 	driver := Driver{Now: d.Now, ConvertBudget: d.ConvertBudget, OnDebitForbidden: d.OnDebitForbidden,
-		LockBudget: d.LockBudget, IsUnanswered: d.dedup.isUnanswered}
+		OnUndoFailed: d.OnUndoFailed, UndoTimeout: d.UndoTimeout, LockBudget: d.LockBudget, IsUnanswered: d.dedup.isUnanswered}
 	if driver.ConvertBudget == nil {
 		driver.ConvertBudget = conversion.New().Budget
 	}

@@ -90,10 +90,16 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	if rec, _ := journal.ParseDisplacement(events.Items[0].Annotations[journal.Annotation]); len(rec.Budgets) != 1 || !rec.Budgets[0].Overruled {
 		t.Errorf("got record %+v, want one overruled budget", rec)
 	}
+	patches := 0
 	for _, a := range client.Actions() {
-		if p, ok := a.(ktesting.PatchAction); ok && !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
-			t.Errorf("patch %s, want one with the phase Failed", p.GetPatch())
+		if p, ok := a.(ktesting.PatchAction); ok {
+			if patches++; !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
+				t.Errorf("patch %s, want one with the phase Failed", p.GetPatch())
+			}
 		}
+	}
+	if patches != 1 {
+		t.Errorf("got %d patches, want 1", patches)
 	}
 }
 

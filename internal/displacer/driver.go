@@ -28,6 +28,9 @@ type Driver struct {
 	OnDebitForbidden func(b *model.Budget, err error)
 	// OnUndoFailed is called with a request that cannot clear a condition or refund a debit. It may be nil.
 	OnUndoFailed func(a displacement.Action, err error)
+	// UndoTimeout limits how long a displacement of a client is undone. The context of Run, which may have ended the
+	// displacement, does not cancel that. 0: as long as the requests take.
+	UndoTimeout time.Duration
 	// LockBudget serializes the debits of a budget in this process until unlock is called, so that they do not conflict. It
 	// may be nil.
 	LockBudget func(namespace, name string) (unlock func())
@@ -125,7 +128,8 @@ type readBudget struct {
 	object *policyv1.PodDisruptionBudget
 }
 
-// enterStage takes the lock while budgets are debited. Afterwards the client cannot cancel the displacement.
+// enterStage takes the lock while the budgets of an eviction are debited. Its client cannot cancel the later stages, and
+// no caller the undoing.
 func (r *run) enterStage(ctx context.Context, s displacement.Stage) {
 	if r.ctx != nil && r.stage == s {
 		return
@@ -133,6 +137,11 @@ func (r *run) enterStage(ctx context.Context, s displacement.Stage) {
 	r.leaveStage()
 	r.stage, r.ctx = s, ctx
 	switch {
+	case r.evictions == nil && s == displacement.Undoing:
+		r.ctx = context.WithoutCancel(ctx)
+		if r.UndoTimeout > 0 {
+			r.ctx, r.release = context.WithTimeout(r.ctx, r.UndoTimeout)
+		}
 	case r.evictions == nil:
 	case s == displacement.Granting:
 		r.release = r.evictions.Lock()
