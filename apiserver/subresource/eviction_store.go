@@ -36,7 +36,7 @@ type evictionStore struct {
 
 var _ displacer.EvictionStore = evictionStore{}
 
-// detachedTimeout limits the part of an eviction that its client cannot cancel. It is less than budget.EntryAge.
+// detachedTimeout limits the part of an attempt to evict that its client cannot cancel. It is less than budget.EntryAge.
 const detachedTimeout = time.Minute
 
 func (s evictionStore) Lock() func() {

@@ -30,7 +30,8 @@
 // # Invariants
 //
 //   - OnePerWorkload: no pod of a workload is evicted while the replacement of another one is not Ready.
-//   - WithinBudget: no eviction is requested that the observed budgets, less the moves in progress, do not allow.
+//   - WithinBudget: no eviction is first requested while the observed budgets, less the moves in progress, do not allow it. The
+//     API server decides about later attempts of a drain.
 //   - NoReturn: a drain evicts no pod whose replacement would run on a drained node.
 //   - NotFutile: no planned move evicts a pod unless placement, on the current cluster with all moves in progress applied,
 //     puts its replacement on another node; without a reservation it must be a planned node.

@@ -94,7 +94,7 @@ var sameLayerImports = map[[2]string]string{
 	{"engine/decision", "engine/model"}:         "records refer to pods and nodes",
 	{"engine/placement", "engine/cluster"}:      "plugins read cluster state",
 	{"engine/queue", "engine/placement"}:        "queueing hints belong to plugins",
-	{"engine/evacuation", "engine/scheduling"}:  "a drain asks the placers of the scheduler",
+	{"engine/evacuation", "engine/scheduling"}:  "a drain calls the placers of the scheduler",
 	{"internal/config", "internal/conversion"}:  "affinity in a profile is compiled like a pod's",
 	{"internal/config", "internal/table"}:       "comments of a printed configuration fit a terminal",
 	{"internal/metrics", "internal/journal"}:    "displacements are counted by their records",

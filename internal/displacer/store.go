@@ -55,7 +55,8 @@ type EvictionStore interface {
 	Budgets(ctx context.Context, p *model.Pod) ([]*policyv1.PodDisruptionBudget, error)
 	// Members returns the pods that the budgets select, each once.
 	Members(ctx context.Context, budgets []*policyv1.PodDisruptionBudget) ([]*model.Pod, error)
-	// Detach returns a context that the client cannot cancel. It ends before an entry in a budget expires.
+	// Detach returns a context that the client cannot cancel. It ends before an entry in a budget that the same attempt
+	// wrote expires.
 	Detach(ctx context.Context) (context.Context, context.CancelFunc)
 	// Sleep waits for at most d, or until ctx is done.
 	Sleep(ctx context.Context, d time.Duration)

@@ -49,8 +49,8 @@ type Request struct {
 	RequestedBy, Reason string
 }
 
-// Evict evicts the pod, or returns an API error with the reason why it cannot. Once a budget is debited, the eviction is
-// finished even if the client disconnects.
+// Evict evicts the pod, or returns an API error with the reason why it cannot. Once the budgets are debited,
+// the eviction is finished or undone even if the client disconnects.
 func (h *Handler) Evict(ctx context.Context, s displacer.EvictionStore, r Request) error {
 	o, failure := h.driver.Run(ctx, requestStore{s, r.Options}, h.spec(&r))
 	switch o.Kind {
