@@ -94,11 +94,16 @@ func checkEligibility(s *cluster.State, pod *model.Pod, code decision.Code) deci
 		return decision.PreemptionNotTried
 	}
 	for _, p := range s.Node(id).Pods {
-		if p.Spec.Priority < pod.Spec.Priority && p.Deleting && p.DisruptionReason == reasonPreemptedByScheduler {
+		if p.Spec.Priority < pod.Spec.Priority && isTerminatingVictim(p) {
 			return decision.PreemptionVictimsTerminating
 		}
 	}
 	return decision.PreemptionNotTried
+}
+
+// isTerminatingVictim reports whether a pod terminates because of an earlier preemption.
+func isTerminatingVictim(p *model.Pod) bool {
+	return p.Deleting && p.DisruptionReason == reasonPreemptedByScheduler
 }
 
 // reasonPreemptedByScheduler is the reason of a victim's DisruptionTarget condition.

@@ -15,7 +15,8 @@ import (
 // does. Deferred resizes of pods with lower priority do not count, because the node admits them later.
 //
 // The Summary is about that node. Its Preemption has the outcome PreemptionNotNeeded if the resize fits.
-// Without awaitVictims, victims of an earlier preemption that still terminate do not prevent another one.
+// Without awaitVictims, victims of an earlier preemption that still terminate do not prevent another one. They
+// count as usage and are not selected again.
 func EvaluateResize(s *cluster.State, p *framework.Profile, o Options, pod *model.Pod, awaitVictims bool) *decision.Summary {
 	out := &decision.Summary{Outcome: decision.Infeasible, Nodes: 1, Revision: s.Revision(), Preemption: &decision.Preemption{Nodes: 1}}
 	id, ok := s.NodeID(pod.NodeName)
@@ -23,7 +24,7 @@ func EvaluateResize(s *cluster.State, p *framework.Profile, o Options, pod *mode
 		return out
 	}
 	node := s.Node(id).Model
-	fork := withoutLaterResizes(s, s.Node(id), pod)
+	fork := withoutLaterResizes(s, s.Node(id), pod, awaitVictims)
 	resized := *pod
 	resized.NodeName, resized.NominatedNodeName, resized.DeferredResize = "", "", nil
 	if awaitVictims {
@@ -72,8 +73,9 @@ var disabledOnNode = decision.Verdict{Plugin: decision.DefaultPreemption, Code: 
 var resourcesOnly = []decision.Plugin{decision.NodeResourcesFit}
 
 // withoutLaterResizes returns a fork of the state without the pod. On its node, pods of lower priority have
-// their current requests, and the fork has no budgets that cover none of them.
-func withoutLaterResizes(s *cluster.State, n *cluster.NodeInfo, pod *model.Pod) *cluster.State {
+// their current requests, and the fork has no budgets that cover none of them. Without awaitVictims, terminating
+// victims have the priority of the pod, which makes them ineligible.
+func withoutLaterResizes(s *cluster.State, n *cluster.NodeInfo, pod *model.Pod, awaitVictims bool) *cluster.State {
 	fork := s.Fork()
 	fork.RemovePod(pod.UID)
 	var lower []*model.Pod
@@ -82,11 +84,18 @@ func withoutLaterResizes(s *cluster.State, n *cluster.NodeInfo, pod *model.Pod) 
 			continue
 		}
 		lower = append(lower, p)
-		if p.DeferredResize == nil {
+		overdue := !awaitVictims && isTerminatingVictim(p)
+		if p.DeferredResize == nil && !overdue {
 			continue
 		}
 		current, spec := *p, *p.Spec
-		spec.Requests, current.Spec = p.DeferredResize.Current, &spec
+		current.Spec = &spec
+		if p.DeferredResize != nil {
+			spec.Requests = p.DeferredResize.Current
+		}
+		if overdue {
+			spec.Priority = pod.Spec.Priority
+		}
 		fork.UpsertPod(&current)
 	}
 	for _, b := range s.AllBudgets() {

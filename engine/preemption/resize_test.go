@@ -107,19 +107,36 @@ func TestEvaluateResize(t *testing.T) {
 	}
 }
 
-// TestResizeWithOverdueVictims checks that victims that do not terminate in time do not prevent the
-// selection of others.
+// TestResizeWithOverdueVictims checks that victims that do not terminate in time are not selected again, count as
+// usage, and do not prevent the selection of others. "stuck" is the least important pod.
 func TestResizeWithOverdueVictims(t *testing.T) {
-	c := newTestCluster(t, map[string][]string{"n1": {"r 5 3000 1", "a 1 1000 2", "b 1 1000 1"}})
-	pod := c.deferResize("r", 2000)
-	stuck := *c.pods["b"]
-	stuck.Deleting, stuck.DisruptionReason = true, "PreemptionByScheduler"
-	c.upsert(&stuck)
-	if got := c.resize(pod, true); got != "waits Insufficient cpu" {
-		t.Errorf("in time: %q, want it to wait", got)
-	}
-	if got := c.resize(pod, false); got != "n1: a" {
-		t.Errorf("overdue: %q, want another victim", got)
+	for name, tc := range map[string]struct {
+		pods    []string
+		current map[string]int64
+		want    string
+	}{
+		"another victim":           {[]string{"r 5 3000 1", "stuck 1 1000 9", "b 1 1000 1"}, map[string]int64{"r": 2000}, "n1: b"},
+		"several victims":          {[]string{"r 5 3000 1", "stuck 1 500 9", "a 1 600 8", "b 2 600 1", "c 4 10 1"}, map[string]int64{"r": 2000}, "n1: b a"},
+		"deferred resize of it":    {[]string{"r 5 3000 1", "stuck 1 3000 9", "b 1 1000 1"}, map[string]int64{"r": 2000, "stuck": 1000}, "n1: b"},
+		"no other victim":          {[]string{"r 5 3000 1", "stuck 1 1500 9"}, map[string]int64{"r": 2000}, "none Insufficient cpu"},
+		"others do not make room":  {[]string{"r 5 3000 1", "stuck 1 1500 9", "b 1 500 1"}, map[string]int64{"r": 2000}, "none Insufficient cpu"},
+		"fits although it remains": {[]string{"r 5 3000 1", "stuck 1 1000 9"}, map[string]int64{"r": 2000}, "fits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestCluster(t, map[string][]string{"n1": tc.pods})
+			for pod, current := range tc.current {
+				c.deferResize(pod, current)
+			}
+			stuck := *c.pods["stuck"]
+			stuck.Deleting, stuck.DisruptionReason = true, "PreemptionByScheduler"
+			c.upsert(&stuck)
+			if got := c.resize(c.pods["r"], true); got != "waits Insufficient cpu" && got != tc.want {
+				t.Errorf("in time: %q, want it to wait", got)
+			}
+			if got := c.resize(c.pods["r"], false); got != tc.want {
+				t.Errorf("overdue: %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -16,7 +16,7 @@ type resize struct {
 	uid, node  string
 	priority   int32
 	due        bool        // it must be evaluated
-	overdue    bool        // its victims exceeded their timeout: others may be selected
+	overdue    bool        // its victims exceeded their timeout: others are selected until a Preempt succeeds
 	preemption *nomination // its Preempt in flight, or the victims that it waits for; nil if there are none
 	rejection  string      // the last reported reasons
 }
@@ -132,7 +132,7 @@ func (m *Machine) preemptForResize(now time.Time) bool {
 		m.sendResizePreemption(now, r, pod, p)
 		return true
 	case decision.PreemptionVictimsTerminating:
-		if r.preemption == nil { // they are victims of an earlier process, or of another pod
+		if n := r.preemption; n == nil || n.phase == replanning { // they are victims of an earlier process, or of another pod
 			m.awaitResizeVictims(now, r)
 		}
 		return true
@@ -196,7 +196,7 @@ func (m *Machine) handleResizeOutcome(now time.Time, n *nomination, o Outcome) {
 		m.setPhase(n, effectUnanswered, now.Add(m.cfg.RetryInterval))
 		return
 	case Done:
-		n.victimsSince = now
+		n.victimsSince, r.overdue = now, false
 		m.setPhase(n, waitingForVictims, now.Add(m.cfg.VictimsTimeout))
 	default:
 		m.unmarkVictims(now, n)

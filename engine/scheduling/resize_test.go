@@ -189,17 +189,82 @@ func TestRefusedResizePreemption(t *testing.T) {
 	})
 }
 
+// expectVictims checks the victims and the choice of the last step's Preempt.
+func (s resizeTest) expectVictims(choice int, want string) {
+	s.t.Helper()
+	e := s.last[0].(Preempt)
+	if len(e.Plan.Victims) != 1 || e.Plan.Victims[0].Name != want || e.Choice != choice {
+		s.t.Fatalf("choice %d of victims %v, want choice %d of %s", e.Choice, e.Plan.Victims, choice, want)
+	}
+}
+
+// TestResizeVictimsTimeout checks that a victim that does not terminate is replaced by the next pod, once.
 func TestResizeVictimsTimeout(t *testing.T) {
-	s := newResizePreemption(t)
-	stuck := withDisruptionTarget(running("low", 500, 0))
-	s.step("", stuck, s.outcome(0, Done), running("other", 10, 0))
-	s.wait(s.m.cfg.VictimsTimeout - 1)
-	s.step("")
-	s.wait(1)
-	s.step("")    // no other victim makes room
-	for range 3 { // no loop
-		s.wait(s.m.cfg.VictimsTimeout)
+	stuck := withDisruptionTarget(running("low", 200, 0))
+	overdue := func(t *testing.T) resizeTest {
+		s := newResizeTest(t)
+		s.step("preempt:high:n1", running("low", 200, 0), running("middle", 200, 1), running("upper", 200, 2), resizing("high", 600, 5))
+		s.expectVictims(1, "low")
+		s.step("", stuck, s.outcome(0, Done))
+		s.wait(s.m.cfg.VictimsTimeout - 1)
 		s.step("")
+		s.wait(1)
+		s.step("preempt:high:n1")
+		s.expectVictims(1, "middle")
+		return s
+	}
+	t.Run("another victim", func(t *testing.T) {
+		s := overdue(t)
+		s.step("", withDisruptionTarget(running("middle", 200, 1)), s.outcome(0, Done)) // it waits again
+		s.step("", Remove{running("middle", 200, 1)})
+		s.step("", running("high", 600, 5), Remove{stuck})
+		s.expectNoResize()
+	})
+	t.Run("another victim is stuck", func(t *testing.T) {
+		s := overdue(t)
+		s.step("", withDisruptionTarget(running("middle", 200, 1)), s.outcome(0, Done))
+		s.wait(s.m.cfg.VictimsTimeout)
+		s.step("preempt:high:n1")
+		s.expectVictims(1, "upper")
+	})
+	t.Run("a budget refuses", func(t *testing.T) {
+		s := overdue(t)
+		refused := s.outcome(0, Refused)
+		refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b", Selector: &model.Selector{}}}
+		s.step("preempt:high:n1", refused)
+		s.expectVictims(2, "middle")
+		s.step("", s.outcome(0, Done))
+	})
+	t.Run("no other victim", func(t *testing.T) {
+		s := newResizePreemption(t)
+		s.step("", withDisruptionTarget(running("low", 500, 0)), s.outcome(0, Done), running("other", 10, 0))
+		s.wait(s.m.cfg.VictimsTimeout)
+		s.step("resize:high:none")
+		for range 3 { // no loop
+			s.wait(s.m.cfg.VictimsTimeout)
+			s.step("")
+		}
+		s.step("", Remove{running("low", 500, 0)})
+		s.step("", running("high", 600, 5))
+		s.expectNoResize()
+	})
+}
+
+// TestRefusedResizeAwaitsOtherVictims checks that the timeout also applies to victims of other pods that terminate when
+// victims are selected again after a refusal.
+func TestRefusedResizeAwaitsOtherVictims(t *testing.T) {
+	for _, budgets := range [][]*model.Budget{nil, {{Namespace: "ns", Name: "b", Selector: &model.Selector{}}}} {
+		s := newResizePreemption(t)
+		o := s.outcome(0, Refused)
+		if o.Budgets = budgets; budgets == nil {
+			o.Result = Conflict
+		}
+		s.step("", withDisruptionTarget(running("other", 10, 0)), o)
+		s.wait(s.m.cfg.RetryInterval)
+		s.step("")
+		s.wait(s.m.cfg.VictimsTimeout)
+		s.step("preempt:high:n1")
+		s.expectVictims(1, "low")
 	}
 }
 
