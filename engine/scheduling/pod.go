@@ -36,15 +36,15 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		}
 		return
 	}
+	if old != nil && !occupiesNode(old) && old.NominatedNodeName != "" && (old.NominatedNodeName != p.NominatedNodeName || !equalLabels(old.Labels, p.Labels)) {
+		m.notifyFreed(now, old)
+	}
 	if a, ok := m.attempts[p.UID]; ok {
 		if current := m.state.Pod(p.UID); occupiesNode(old) { // the pod already uses resources
 			m.notifyChange(now, delta(podChange(old, current), old, current))
 		}
 		m.updateAttemptedPod(now, a, p)
 		return
-	}
-	if old != nil && old.NominatedNodeName != "" && (old.NominatedNodeName != p.NominatedNodeName || !equalLabels(old.Labels, p.Labels)) {
-		m.notifyFreed(now, old)
 	}
 	if p.NominatedNodeName != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // the preemption is obsolete
 		m.clearNomination(now, p)

@@ -73,9 +73,11 @@ func (m *Machine) forgetAssumed(now time.Time, uid string) {
 	m.notifyVolumesFreed(now, hadVolumes)
 }
 
-// notifyFreed requeues pods for the resources that a pod used or reserved, given the pod as it was.
+// notifyFreed requeues pods and evaluates deferred resizes for the resources that a pod used or reserved, given
+// the pod as it was.
 func (m *Machine) notifyFreed(now time.Time, old *model.Pod) {
 	m.notifyChange(now, delta(decision.PodRemoved, old, nil))
+	m.evaluateResizesFor(old)
 }
 
 // updateNominated updates a waiting pod in the queue after its nomination changed.

@@ -37,8 +37,8 @@ func (m *Machine) observeResize(now time.Time, old, p *model.Pod) {
 		return
 	}
 	for _, v := range []*model.Pod{old, p} {
-		if v != nil && v.NodeName != "" && changesUsage(old, p) {
-			m.evaluateResizes(v.NodeName)
+		if v != nil && changesUsage(old, p) {
+			m.evaluateResizesFor(v)
 		}
 	}
 	uid := cmp.Or(p, old).UID
@@ -84,6 +84,12 @@ func (m *Machine) evaluateResizes(node string) {
 	for _, r := range m.resizesByNode[node] {
 		m.evaluateResize(r)
 	}
+}
+
+// evaluateResizesFor makes the resizes due of the nodes on which a pod uses or reserves resources.
+func (m *Machine) evaluateResizesFor(p *model.Pod) {
+	m.evaluateResizes(p.NodeName)
+	m.evaluateResizes(p.NominatedNodeName)
 }
 
 // endResize drops a resize that the pod no longer needs. Victims of a Preempt in flight stay marked.

@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -266,6 +267,74 @@ func TestRefusedResizeAwaitsOtherVictims(t *testing.T) {
 		s.step("preempt:high:n1")
 		s.expectVictims(1, "low")
 	}
+}
+
+// TestEndOfReservationEvaluatesResize checks that a resize that lacks the resources which a pod of higher priority
+// reserves is evaluated again when the reservation ends.
+func TestEndOfReservationEvaluatesResize(t *testing.T) {
+	spec := *specOf(specKey{cpu: 600, priority: 9})
+	spec.NeverPreempts = true
+	pod := func(nominated, node string, phase model.Phase) *model.Pod {
+		return &model.Pod{Namespace: "ns", Name: "p", UID: "p", NominatedNodeName: nominated, NodeName: node, Phase: phase, Spec: &spec}
+	}
+	nominated := pod("n1", "", model.Pending)
+	hold := newHold(model.Reserve, "web", "n1", t0.Add(time.Minute))
+	hold.Placeholder = podOfOwner(hold.Name, "web", 600)
+	hold.Placeholder.Placeholder, hold.Placeholder.NominatedNodeName, hold.Placeholder.Spec.Priority = true, "n1", 9
+	replacement := podOfOwner("r", "web", 10)
+	replacement.NodeName = "n2"
+	for name, tc := range map[string]struct {
+		reservation Event
+		end         []Event
+	}{
+		"deleted":                 {nominated, []Event{Remove{nominated}}},
+		"nomination lost":         {nominated, []Event{pod("", "", model.Pending)}},
+		"nomination elsewhere":    {nominated, []Event{pod("n2", "", model.Pending)}},
+		"bound elsewhere":         {nominated, []Event{pod("n1", "n2", model.Running)}},
+		"failed":                  {nominated, []Event{pod("n1", "", model.Failed)}},
+		"Hold deleted":            {hold, []Event{Remove{hold}}},
+		"Hold expired":            {hold, nil},
+		"replacement of the Hold": {hold, []Event{replacement}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newResizeTest(t)
+			effects := "resize:high:none"
+			if tc.reservation != Event(hold) {
+				effects += " report:p:unschedulable"
+			}
+			s.step(effects, running("low", 500, 0), resizing("high", 600, 5), tc.reservation)
+			if tc.end == nil {
+				s.wait(time.Minute)
+			}
+			effects = "preempt:high:n1"
+			if strings.HasPrefix(name, "nomination") {
+				effects += " report:p:unschedulable" // it is tried again
+			}
+			s.step(effects, tc.end...)
+		})
+	}
+	t.Run("assumed elsewhere", func(t *testing.T) {
+		s := newResizeTest(t)
+		s.step("resize:high:none report:p:unschedulable", running("low", 500, 0), resizing("high", 600, 5), nominated)
+		s.wait(time.Minute) // backoff
+		s.step("bind:p:n2 preempt:high:n1", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
+	})
+	t.Run("nomination lost while extenders are called", func(t *testing.T) {
+		s := newResizeTest(t)
+		s.m.profiles["default-scheduler"].NeedsPreemptionExtenders = func(*model.Pod) bool { return true }
+		p := pod("n1", "", model.Pending)
+		p.Spec = specOf(specKey{cpu: 600, priority: 9})
+		s.step("resize:high:none preemptextenders:p:n1", running("low", 500, 0), resizing("high", 600, 5), p)
+		p = p.WithoutNomination()
+		s.step("preempt:high:n1", p)
+	})
+	t.Run("Bind refused", func(t *testing.T) {
+		s := newResizeTest(t)
+		s.step("bind:p:n1", pod("", "", model.Pending))
+		refused := s.outcome(0, Refused)
+		s.step("resize:high:none", running("low", 500, 0), resizing("high", 600, 5))
+		s.step("report:p:error preempt:high:n1", refused)
+	})
 }
 
 // TestResizePreemptionAfterRestart checks that a new machine completes the preemption of an earlier one and
