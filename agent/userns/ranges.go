@@ -16,6 +16,9 @@ const DefaultIDsPerPod = 65536
 // subordinateUser is the user whose subordinate IDs the node's pods get.
 const subordinateUser = "kubelet"
 
+// maxID is the highest ID. The kernel refuses ranges that contain the next one, (uid_t)-1.
+const maxID = math.MaxUint32 - 1
+
 // Range is a range of IDs of the node, used for both users and groups.
 type Range struct{ First, Length uint32 }
 
@@ -26,7 +29,7 @@ func (r Range) overlaps(other Range) bool {
 
 // NodeRange returns the IDs that the pods of this machine may get, in units of idsPerPod: the
 // subordinate IDs of the user kubelet in the files subuid and subgid, or, if there are none, all IDs from
-// idsPerPod on. The files are usually /etc/subuid and /etc/subgid.
+// idsPerPod up to maxID that fill whole units. The files are usually /etc/subuid and /etc/subgid.
 func NodeRange(subuid, subgid string, idsPerPod uint32, maxPods int64) (Range, error) {
 	users, err := subordinateIDs(subuid)
 	if err != nil {
@@ -38,7 +41,7 @@ func NodeRange(subuid, subgid string, idsPerPod uint32, maxPods int64) (Range, e
 	}
 	switch {
 	case users == nil && groups == nil:
-		return Range{First: idsPerPod, Length: math.MaxUint32 - idsPerPod + 1}, nil
+		return Range{First: idsPerPod, Length: (maxID+1)/idsPerPod*idsPerPod - idsPerPod}, nil
 	case users == nil || groups == nil || *users != *groups:
 		return Range{}, fmt.Errorf("%s and %s: user %s: the entries must be equal", subuid, subgid, subordinateUser)
 	}
@@ -84,8 +87,8 @@ func subordinateIDs(file string) (*Range, error) {
 			return nil, fmt.Errorf("%s: %q: first ID: %w", file, strings.TrimSpace(line), err)
 		}
 		count, err := strconv.ParseUint(fields[2], 10, 32)
-		if err != nil || first+count > math.MaxUint32+1 {
-			return nil, fmt.Errorf("%s: %q: count: must be a number of IDs below 2^32", file, strings.TrimSpace(line))
+		if err != nil || first+count > maxID+1 {
+			return nil, fmt.Errorf("%s: %q: count: must be a number, with a last ID of at most %d", file, strings.TrimSpace(line), uint32(maxID))
 		}
 		found = &Range{First: uint32(first), Length: uint32(count)}
 	}

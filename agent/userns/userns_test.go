@@ -31,7 +31,7 @@ func TestNodeRange(t *testing.T) {
 		want          Range
 		err           string
 	}{
-		"no entries":         {"root:100000:65536\n", "", Range{65536, 1<<32 - 65536}, ""},
+		"no entries":         {"root:100000:65536\n", "", Range{65536, 1<<32 - 2*65536}, ""},
 		"entries":            {"a:1:2\n" + valid, valid, Range{131072, 7208960}, ""},
 		"users only":         {valid, "", Range{}, "must be equal"},
 		"other groups":       {valid, "kubelet:196608:7208960\n", Range{}, "must be equal"},
@@ -41,7 +41,9 @@ func TestNodeRange(t *testing.T) {
 		"root":               {"kubelet:0:7208960\n", "kubelet:0:7208960\n", Range{}, "first ID 0: must be a positive multiple"},
 		"count not multiple": {"kubelet:65536:7208961\n", "kubelet:65536:7208961\n", Range{}, "count 7208961: must be a multiple"},
 		"not a number":       {"kubelet:x:1\n", "", Range{}, `"kubelet:x:1": first ID`},
-		"too large":          {"kubelet:65536:4294967295\n", "", Range{}, "below 2^32"},
+		"last ID":            {"kubelet:65536:4294836224\n", "kubelet:65536:4294836224\n", Range{65536, 1<<32 - 2*65536}, ""},
+		"(uid_t)-1":          {"kubelet:65536:4294901760\n", "", Range{}, "last ID of at most 4294967294"},
+		"too large":          {"kubelet:65536:4294967295\n", "", Range{}, "last ID of at most 4294967294"},
 		"two fields":         {"kubelet:65536\n", "", Range{}, "USER:FIRST:COUNT"},
 	} {
 		t.Run(name, func(t *testing.T) {
