@@ -15,32 +15,33 @@ import (
 // FileSystems checks whether file systems support idmapped mounts, which show files with the IDs of
 // a user namespace. It is safe for concurrent use.
 type FileSystems struct {
-	mu      sync.Mutex
-	results map[uint64]error // by device; nil: supported
+	mu        sync.Mutex
+	supported map[uint64]bool // by device; failures are not kept, because the next file system may get the same number
 }
 
 // Check returns an error that names the file system of path if it does not support idmapped mounts.
-func (f *FileSystems) Check(path string) error {
+func (f *FileSystems) Check(path string) error { return f.check(path, probe) }
+
+func (f *FileSystems) check(path string, probe func(string) error) error {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err, known := f.results[uint64(s.Dev)]
-	if !known {
-		err = probe(path)
-		if err != nil && !errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("checking whether the file system of %s supports idmapped mounts: %w", path, err)
-		}
-		if f.results == nil {
-			f.results = map[uint64]error{}
-		}
-		f.results[uint64(s.Dev)] = err
+	if f.supported[uint64(s.Dev)] {
+		return nil
 	}
-	if err != nil {
+	switch err := probe(path); {
+	case errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("%s: the file system %s does not support idmapped mounts", path, fileSystemType(uint64(s.Dev)))
+	case err != nil:
+		return fmt.Errorf("checking whether the file system of %s supports idmapped mounts: %w", path, err)
 	}
+	if f.supported == nil {
+		f.supported = map[uint64]bool{}
+	}
+	f.supported[uint64(s.Dev)] = true
 	return nil
 }
 

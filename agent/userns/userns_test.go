@@ -162,3 +162,24 @@ func TestFileSystems(t *testing.T) {
 		t.Errorf("missing path: %v, want an error with the path", err)
 	}
 }
+
+// TestFileSystemsForgetFailures checks that a file system is checked although one that failed had its device number, and
+// that a success is kept.
+func TestFileSystemsForgetFailures(t *testing.T) {
+	var f FileSystems
+	dir, probes := t.TempDir(), 0
+	result := func(err error) func(string) error {
+		return func(string) error { probes++; return err }
+	}
+	if err := f.check(dir, result(unix.EINVAL)); err == nil || !strings.Contains(err.Error(), "does not support idmapped mounts") {
+		t.Errorf("without support: %v, want an error", err)
+	}
+	for range 2 {
+		if err := f.check(dir, result(nil)); err != nil {
+			t.Errorf("with support: %v, want no error", err)
+		}
+	}
+	if probes != 2 {
+		t.Errorf("%d probes, want 2", probes)
+	}
+}
