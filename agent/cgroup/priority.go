@@ -82,12 +82,10 @@ func (h *Host) enterCPU(path string, shares int64, pid int) error {
 	return nil
 }
 
-// createCPU creates a cgroup that enterCPU uses, unless it exists.
+// createCPU creates a cgroup that enterCPU uses, unless it exists, and sets its limits. An existing one may have none,
+// for example if another process was killed before it set them.
 func (h *Host) createCPU(path string, shares int64) error {
 	dir := h.Dir("cpu", path)
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
 	if h.Mode == V2 {
 		if err := h.delegate(path); err != nil {
 			return err

@@ -121,3 +121,31 @@ func cpuWeight(t *testing.T, h *cgroup.Host, path string) int {
 	}
 	return n
 }
+
+// TestLimitsOfExistingCgroup checks that an existing cgroup of runtimes gets its weight, in a tree like that of v1.
+func TestLimitsOfExistingCgroup(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/self/mountinfo":           "1 0 0:1 / /memory rw - cgroup cgroup rw,memory\n2 0 0:2 / /cpu rw - cgroup cgroup rw,cpu\n",
+		"cpu/berthruntime/cpu.shares":   "2",
+		"cpu/berthruntime/cgroup.procs": "",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := cgroup.DetectAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AddRuntimeProcess(1); err != nil {
+		t.Fatal(err)
+	}
+	if got := cpuWeight(t, h, "/berthruntime"); got != 2560 {
+		t.Errorf("weight %d, want 2560", got)
+	}
+}
