@@ -67,7 +67,8 @@ func (a *Agent) Restore(pods []*corev1.Pod, nodes []*corev1.Node) {
 	a.restorePods(pods, nodes)
 }
 
-// ObservePod passes a new, changed or deleted pod. Any goroutine may call it. Changes before Restore are ignored.
+// ObservePod passes a new, changed or deleted pod. Any goroutine may call it. The loop discards changes that it processes
+// before Restore, because Restore gets the objects that include them.
 func (a *Agent) ObservePod(p *corev1.Pod, deleted bool) {
 	if a.nodes[p.Spec.NodeName] == nil {
 		return
@@ -79,7 +80,7 @@ func (a *Agent) ObservePod(p *corev1.Pod, deleted bool) {
 	})
 }
 
-// ObserveNode passes a new or changed node. Any goroutine may call it. Changes before Restore are ignored.
+// ObserveNode passes a new or changed node. Any goroutine may call it. Changes before Restore are handled as in ObservePod.
 func (a *Agent) ObserveNode(n *corev1.Node) {
 	if a.nodes[n.Name] == nil {
 		return

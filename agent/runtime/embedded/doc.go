@@ -31,8 +31,9 @@
 //	stop, removal                pidfd and cgroup; killTimeout
 //	attach, log rotation         the shim's socket, which is not in the container
 //
-// The agent forks only once, to start the zygote of package shim, which starts all other processes. They share the CPU
-// time of the cgroup /berthruntime until they join that of their pod.
+// The agent forks only to start the zygote of package shim, which starts all other processes. A new zygote replaces
+// it after maxForks starts, and when it exits or does not respond. The processes share the CPU time of the cgroup
+// /berthruntime until they join that of their pod.
 //
 // Invariants:
 //

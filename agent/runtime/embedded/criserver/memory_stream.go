@@ -69,7 +69,7 @@ var _ grpc.ServerStream = serverEnd{}
 // SetHeader has no effect.
 func (s serverEnd) SetHeader(metadata.MD) error { return nil }
 
-// SendHeader tells the client that the service handles its request.
+// SendHeader reports to the client that the service handles its request.
 func (s serverEnd) SendHeader(metadata.MD) error {
 	select {
 	case s.header <- struct{}{}:
