@@ -43,7 +43,8 @@ type controller struct {
 	mu          sync.Mutex
 	pending     map[string]*corev1.Pod        // by UID: the pods of recordQueue
 	openRecords map[owner]map[string]bool     // incomplete records, by pod ID
-	deletedAt   map[string]time.Time          // by pod ID: when a pod of an owner with open records was deleted
+	openOwners  map[string]owner              // by pod ID: the owner in the incomplete record of the pod
+	deletedAt   map[string]time.Time          // by pod ID: when a pod with an incomplete record was deleted
 	journaled   map[string]int                // by pod ID: the completeness of the record in the journal
 	ownerNodes  map[string]map[ownerNode]bool // by node
 }
@@ -111,7 +112,7 @@ func Add(p *runner.Process, events cache.SharedIndexInformer, o Options) error {
 
 func newController(p *runner.Process, o Options) *controller {
 	k := &controller{o: o, log: p.Log, now: p.Now, started: p.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
-		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
+		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, openOwners: map[string]owner{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	k.displacer = displacer.Displacer{Client: p.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + p.Host, OnDisplaced: o.OnDisplaced}
 	k.recordQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_records", Action: "Writing the displacement record", Workers: workers}, k.writeMissingRecord)
 	k.ownerQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_completions", Action: "Completing displacement records", Workers: workers}, k.completeRecords)
@@ -188,6 +189,7 @@ func (k *controller) trackOpen(e *entry, key owner) bool {
 		k.openRecords[key] = map[string]bool{}
 	}
 	k.openRecords[key][e.rec.Pod.ID()] = true
+	k.openOwners[e.rec.Pod.ID()] = key
 	return true
 }
 
@@ -204,6 +206,7 @@ func (k *controller) forget(e *entry, deleted bool) {
 // closeRecord marks a record as complete. The caller must hold the lock.
 func (k *controller) closeRecord(e *entry, key owner) {
 	delete(k.openRecords[key], e.rec.Pod.ID())
+	delete(k.openOwners, e.rec.Pod.ID())
 	delete(k.deletedAt, e.rec.Pod.ID())
 	if len(k.openRecords[key]) == 0 {
 		delete(k.openRecords, key)

@@ -36,12 +36,16 @@ func (k *controller) onPod(old, cur *corev1.Pod) {
 	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
 	k.mu.Lock()
 	hasOpenRecords := len(k.openRecords[key]) > 0
-	if k.openRecords[key][id] && (cur == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
+	recorded, isOpen := k.openOwners[id] // another owner if the pod was adopted or released since the record was written
+	if isOpen && (cur == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
 		k.deletedAt[id] = k.now().UTC().Truncate(time.Second)
 	}
 	k.mu.Unlock()
 	if hasOpenRecords {
 		k.ownerQueue.AddAfter(key, k.batchDelay)
+	}
+	if isOpen && recorded != key {
+		k.ownerQueue.AddAfter(recorded, k.batchDelay)
 	}
 }
 
