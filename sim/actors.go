@@ -43,6 +43,9 @@ func (w *World) Kill(actor string, d time.Duration) {
 	}
 }
 
+// LoseRetries makes the work queues of an actor drop keys after an error. Tests of invariants insert this defect.
+func (w *World) LoseRetries(actor string) { w.lostRetries[actor] = true }
+
 // SetWatchLag sets the lag of an actor's watches.
 func (w *World) SetWatchLag(actor string, d time.Duration) {
 	if r := w.reflectorOf(actor); r != nil {

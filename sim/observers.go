@@ -31,6 +31,18 @@ type WatchLost struct {
 // Killed is the notice that an actor with a Client was killed.
 type Killed struct{ Actor string }
 
+// Evicting is the notice that an actor evicts a pod until it is deleted. Ended reports whether the actor has given up.
+type Evicting struct {
+	Pod, UID string
+	Ended    func() bool
+}
+
+// Task is the notice that an actor began a task that ends some time after all faults have ended.
+type Task struct {
+	Name  string
+	Ended func() bool
+}
+
 // commit passes a commit to the observers and to the watches.
 func (w *World) commit(c store.Change) {
 	w.models.update(c)

@@ -98,6 +98,7 @@ func (q *WorkQueue[K]) processNext() {
 			q.ready = append(q.ready, key)
 		}
 		switch {
+		case err != nil && q.c.w.lostRetries[q.c.name]:
 		case err != nil:
 			q.Add(key, q.backoff.When(key))
 		case requeueAfter > 0 && q.Quiet != nil:

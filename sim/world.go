@@ -44,6 +44,8 @@ type World struct {
 	onClose    []func()
 	killPoint  *KillPoint
 	evictions  EvictionHandler
+
+	lostRetries map[string]bool // see LoseRetries
 }
 
 // New returns a world without actors or objects. Close it.
@@ -54,7 +56,7 @@ func New(o Options) *World {
 	if o.OnLine == nil {
 		o.OnLine = func(Line) {}
 	}
-	w := &World{o: o, now: o.Start, converter: conversion.New(), models: newModels(), faults: newFaultInjector(&o)}
+	w := &World{o: o, now: o.Start, converter: conversion.New(), models: newModels(), faults: newFaultInjector(&o), lostRetries: map[string]bool{}}
 	w.api = store.New(func() time.Time { return w.now })
 	w.api.OnCommit = w.commit
 	return w

@@ -67,7 +67,7 @@ violated.`,
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.DurationVar(&f.lag, "lag", reports.DefaultLag, "delay of watch events")
 	flags.DurationVar(&f.latency, "latency", reports.DefaultLatency, "one-way latency between client and API server")
-	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
+	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending and controllers finish their work (slow on large clusters)")
 	flags.StringVar(&f.inputLog, "input-log", "", "`file` for the scheduler's inputs and effects, as JSON lines, for --replay")
 	flags.StringVar(&f.inputLog, "journal", "", "former name of --input-log")
 	_ = flags.MarkDeprecated("journal", "use --input-log") // fails only for unknown flags

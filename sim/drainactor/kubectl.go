@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/coroutine"
 	"github.com/berthproject/berth/sim/displacement"
@@ -35,8 +36,12 @@ func Kubectl(c *cluster.Cluster, node, requester string) {
 			continue
 		}
 		remaining++
+		e, gaveUp := displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), Requester: requester}, false
+		c.Notify(sim.Evicting{Pod: e.Pod, UID: e.UID, Ended: func() bool { return gaveUp }})
 		k.group.Go(requester, func() {
-			k.evict(displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), Requester: requester})
+			if gaveUp = !k.evict(e); gaveUp {
+				return
+			}
 			if remaining--; remaining == 0 {
 				c.Log("drain", "drained", node, "node "+node+" is drained by "+requester)
 			}
@@ -54,14 +59,14 @@ func (k *kubectl) sleep(d time.Duration) {
 	k.group.Wait(func(resume func()) { k.c.After(d, resume) })
 }
 
-// evict evicts a pod and returns when it is deleted. It ends the coroutine after errors other than the refusal of a budget
+// evict evicts a pod and returns true when it is deleted. It returns false after errors other than the refusal of a budget
 // and an injected fault.
-func (k *kubectl) evict(e displacement.EvictionRequest) {
+func (k *kubectl) evict(e displacement.EvictionRequest) bool {
 	for requested := false; ; {
 		p := k.c.API().Pod(e.Pod)
 		switch {
 		case p == nil || string(p.UID) != e.UID:
-			return
+			return true
 		case requested && p.DeletionTimestamp != nil:
 			k.sleep(time.Second)
 			continue
@@ -83,7 +88,7 @@ func (k *kubectl) evict(e displacement.EvictionRequest) {
 			k.sleep(kubectlRetryInterval)
 		case r.Code != http.StatusNotFound:
 			k.c.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, r))
-			k.group.Exit()
+			return false
 		}
 	}
 }

@@ -55,6 +55,9 @@ type Checker struct {
 	budgets map[string]*budgetHistory // by budget
 	records recordAudit
 
+	evicting []sim.Evicting
+	tasks    []sim.Task
+
 	comparedAt time.Time // last comparison of the scheduler's state with the store
 	revision   uint64    // of the store at that time
 	compiled   map[types.UID]*model.Pod
@@ -85,6 +88,10 @@ func (a *Checker) observe(notice any) {
 		a.checkDebit(n)
 	case displacement.Displacing:
 		a.checkDisplacement(n.Pod, n.Displacement)
+	case sim.Evicting:
+		a.evicting = append(a.evicting, n)
+	case sim.Task:
+		a.tasks = append(a.tasks, n)
 	case kubeclient.DeletingPod:
 		a.checkDeletion(n)
 	case agent.Evicted:

@@ -47,6 +47,10 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
 		_ = w.Displacement.Delete(d, "another client") // without a record
 	},
+	"Liveness": func(t *testing.T, w *cluster.Cluster) {
+		w.Kill("disruption", 24*time.Hour)
+		createBudget(t, w, 0)
+	},
 	"LowerVictims": func(_ *testing.T, w *cluster.Cluster) { preemptFor(w, "default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *cluster.Cluster) {
 		nominated := *schedulerPod(w, "default/pending")

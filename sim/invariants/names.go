@@ -13,6 +13,7 @@ var All = map[string]string{
 	"PendingTracked":           "a pending pod is queued or being scheduled",
 	"NoBusyLoop":               "the scheduler does not loop without time passing",
 	"StateEqualsStore":         "the scheduler's state equals the store when nothing is in flight",
+	"Liveness":                 "when settled, controllers finish their work: replicas, budget status, records, evictions, drains",
 	"NoPendingPodFits":         "when settled, no pending pod would fit",
 	"NoPendingPodCouldPreempt": "when settled, no pending pod could preempt",
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // CheckSettled checks a cluster after all faults are cleared and everything had time to
-// settle: no pod may be pending that could be scheduled. It waits for a moment without
-// activity, as containers may restart forever.
+// settle: no pod may be pending that could be scheduled, and the controllers must finish their work. It waits for a
+// moment without activity, as containers may restart forever.
 func (a *Checker) CheckSettled() error {
 	w := a.w
 	for end := w.Now().Add(5 * time.Minute); !a.scheduler.IsIdle() && w.Next(end); {
@@ -21,6 +21,9 @@ func (a *Checker) CheckSettled() error {
 	if w.Violation() == nil && a.scheduler.IsIdle() {
 		a.compareWithStore(true)
 		a.checkNoPodWouldFit()
+		if a.o.All && w.Violation() == nil {
+			a.checkLiveness()
+		}
 	} else if w.Violation() == nil {
 		requests, events, inputs := a.scheduler.InFlight()
 		a.w.Fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight", requests, events, inputs))

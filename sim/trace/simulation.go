@@ -26,8 +26,8 @@ type Simulation struct {
 	Scenario *script.Scenario
 	Until    time.Duration
 	Options  cluster.Options
-	// CheckSettled checks at the end that no pod is pending that could be scheduled; it requires
-	// Options.Audit.
+	// CheckSettled checks at the end that no pod is pending that could be scheduled and that controllers finish their
+	// work; it requires Options.Audit.
 	CheckSettled bool
 	// Observe is called with the empty cluster; may be nil.
 	Observe func(*cluster.Cluster)
