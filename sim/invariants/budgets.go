@@ -2,10 +2,12 @@ package invariants
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/displacement"
@@ -48,6 +50,9 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		p, _ := c.New.(*corev1.Pod)
+		if old == nil && hasFakeOwner(p) {
+			a.noteScaleIncrease(p)
+		}
 		for _, key := range a.ledger.Affected() {
 			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
@@ -63,6 +68,20 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
 		for _, history := range a.budgets {
 			history.lastIncrease = a.w.Now() // the budgets may require more pods
+		}
+	}
+}
+
+// noteScaleIncrease records that a new pod increases the scale of its owner, which budgets of other pods of the owner
+// expect.
+func (a *Checker) noteScaleIncrease(p *corev1.Pod) {
+	owner := metav1.GetControllerOfNoCopy(p)
+	for key, history := range a.budgets {
+		if slices.ContainsFunc(a.ledger.Members(key), func(q *corev1.Pod) bool {
+			o := metav1.GetControllerOfNoCopy(q)
+			return q.Namespace == p.Namespace && o != nil && o.UID == owner.UID
+		}) {
+			history.lastIncrease = a.w.Now()
 		}
 	}
 }
