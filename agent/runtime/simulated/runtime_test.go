@@ -3,6 +3,7 @@ package simulated_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,10 +17,12 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// recorded returns a runtime and its reports, each with the time since now.
-func recorded() (*simulated.Runtime, *[]string) {
-	start, reports := time.Now(), new([]string)
-	return simulated.New(func(r runtime.Report) {
+// recorded returns a runtime, and a function that returns the reports since its last call, each with the time since now.
+func recorded() (r *simulated.Runtime, reports func() []string) {
+	start := time.Now()
+	var mu sync.Mutex
+	var list []string
+	r = simulated.New(func(r runtime.Report) {
 		text := ""
 		switch e := r.Event.(type) {
 		case podlifecycle.Started:
@@ -27,8 +30,17 @@ func recorded() (*simulated.Runtime, *[]string) {
 		case podlifecycle.Exited:
 			text = fmt.Sprintf("exited %s %d %s", e.Container, e.Code, e.Reason)
 		}
-		*reports = append(*reports, fmt.Sprintf("%v %s", time.Since(start), text))
-	}), reports
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, fmt.Sprintf("%v %s", time.Since(start), text))
+	})
+	return r, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		out := list
+		list = nil
+		return out
+	}
 }
 
 func newPod(uid types.UID, annotations map[string]string) *corev1.Pod {
@@ -46,8 +58,8 @@ func TestStartSeconds(t *testing.T) {
 		time.Sleep(time.Second)
 		r.Stop("b", "c")
 		time.Sleep(time.Minute)
-		if want := []string{"1s exited c 137 ContainerStatusUnknown", "3s started c", "13s exited c 0 "}; !slices.Equal(*reports, want) {
-			t.Errorf("reports %q, want %q", *reports, want)
+		if got, want := reports(), []string{"1s exited c 137 ContainerStatusUnknown", "3s started c", "13s exited c 0 "}; !slices.Equal(got, want) {
+			t.Errorf("reports %q, want %q", got, want)
 		}
 	})
 }
@@ -62,7 +74,7 @@ func TestContainersOutliveAnAgent(t *testing.T) {
 			r.Start(p, "c", 2)
 		}
 		time.Sleep(6 * time.Second)
-		*reports = nil
+		reports()
 		if got := r.ExistingContainers(short); len(got) != 1 || got[0].State != podlifecycle.ContainerTerminated || got[0].Exit.Code != 7 || got[0].Restarts != 2 {
 			t.Errorf("containers %+v of the pod that has exited, want one with exit code 7 and attempt 2", got)
 		}
@@ -77,8 +89,8 @@ func TestContainersOutliveAnAgent(t *testing.T) {
 		r.Start(short, "c", 2)
 		r.Start(starting, "c", 2)
 		time.Sleep(time.Minute)
-		if want := []string{"6s started c", "6s exited c 7 ", "9s started c"}; !slices.Equal(*reports, want) {
-			t.Errorf("reports %q, want %q", *reports, want)
+		if got, want := reports(), []string{"6s started c", "6s exited c 7 ", "9s started c"}; !slices.Equal(got, want) {
+			t.Errorf("reports %q, want %q", got, want)
 		}
 		r.RemoveOrphans(map[types.UID]bool{"a": true})
 		if r.ExistingContainers(short) == nil || r.ExistingContainers(long) != nil {
