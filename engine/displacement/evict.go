@@ -20,7 +20,7 @@ func (m *Machine) tryEviction() Action {
 		v := &m.victims[0]
 		switch {
 		case r.Status != Done:
-			v.gone = v.gone || r.Status == Absent
+			v.ended = v.ended || r.Status == Absent
 			return m.fail(0, r.Status)
 		case v.Pod.UID != "" && v.Pod.UID != r.Pod.UID:
 			m.applied, v.entries, m.version = nil, nil, "" // those of a pod that is deleted

@@ -29,7 +29,7 @@ func (m *Machine) mark(i int) Action {
 		case r.Status == Conflict:
 			return m.checkReplaced(i, m.mark)
 		case r.Status == Absent && m.spec.Eviction == nil:
-			v.gone, v.recorded = true, true
+			v.ended, v.recorded = true, true
 			return m.mark(i + 1)
 		}
 		return m.fail(i, r.Status)
@@ -39,7 +39,7 @@ func (m *Machine) mark(i int) Action {
 // skipsCondition reports whether the victim needs no write. The pod of an eviction is written in any case, which
 // verifies that it has not changed.
 func (m *Machine) skipsCondition(v *victim) bool {
-	return v.gone || m.spec.Eviction == nil && v.marked && (!v.Fail || v.Pod.Phase == model.Failed)
+	return v.ended || m.spec.Eviction == nil && v.marked && (!v.Fail || v.Pod.Phase == model.Failed)
 }
 
 // checkReplaced finds out whether another pod has the name of a victim after a conflict, and continues with the next
@@ -48,7 +48,7 @@ func (m *Machine) checkReplaced(i int, next func(int) Action) Action {
 	return m.do(ReadVictim{i, m.victims[i].Pod, Executing}, func(r Result) Action {
 		v := &m.victims[i]
 		if r.Status == Absent || r.Status == Done && r.Pod.UID != v.Pod.UID {
-			v.gone, v.recorded = true, true
+			v.ended, v.recorded = true, true
 			return next(i + 1)
 		}
 		return m.fail(i, Unknown)
@@ -59,7 +59,7 @@ func (m *Machine) checkReplaced(i int, next func(int) Action) Action {
 // would otherwise leave a deleted pod without a record. A record that the API server never accepts does not stop the
 // displacement. If the deletion fails, the record describes a displacement that did not happen.
 func (m *Machine) record(i int) Action {
-	for i < len(m.victims) && m.victims[i].gone && m.victims[i].recorded {
+	for i < len(m.victims) && m.victims[i].ended && m.victims[i].recorded {
 		i++
 	}
 	switch {
@@ -83,13 +83,13 @@ func (m *Machine) record(i int) Action {
 // delete deletes a victim, then continues with the next one.
 func (m *Machine) delete(i int) Action {
 	v := &m.victims[i]
-	if v.gone {
+	if v.ended {
 		return m.record(i + 1)
 	}
 	return m.do(Delete{Victim: i, Pod: v.Pod, Version: m.deleteVersion(), Grace: m.spec.Record.Grace}, func(r Result) Action {
 		switch {
 		case r.Status == Done, r.Status == Absent && m.spec.Eviction == nil:
-			v.gone, v.deleted = true, true
+			v.ended, v.deleted = true, true
 			return m.record(i + 1)
 		case r.Status == Conflict && m.spec.Eviction != nil:
 			return m.retryEviction(i)

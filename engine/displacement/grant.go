@@ -95,10 +95,10 @@ func (m *Machine) addDebit(b *model.Budget, d Debit) {
 	}
 }
 
-// remaining returns the victims that are not gone.
+// remaining returns the victims that have not ended.
 func (m *Machine) remaining() (out []*model.Pod) {
 	for i := range m.victims {
-		if v := &m.victims[i]; !v.gone {
+		if v := &m.victims[i]; !v.ended {
 			out = append(out, v.Pod)
 		}
 	}

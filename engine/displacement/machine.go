@@ -39,8 +39,8 @@ type victim struct {
 	own      bool // this displacement has set the condition
 	adopted  bool // an earlier run, maybe of another process, has set the condition
 	recorded bool // its record needs no further write
-	gone     bool // it is deleted, or being deleted with the condition, or another pod has its name
-	deleted  bool // it is gone, maybe because this displacement or an earlier run has deleted it
+	ended    bool // it is deleted, or being deleted with the condition, or another pod has its name
+	deleted  bool // it has ended, maybe because this displacement or an earlier run has deleted it
 	undone   bool // its condition is cleared, and no other actor displaces it
 }
 
@@ -107,15 +107,15 @@ func (m *Machine) readVictims(i int) Action {
 		v := &m.victims[i]
 		switch {
 		case r.Status == Absent:
-			v.gone, v.deleted, v.recorded = true, true, !r.Uncertain
+			v.ended, v.deleted, v.recorded = true, true, !r.Uncertain
 		case r.Status != Done:
 			return m.fail(i, Unknown)
 		case r.Pod.UID != v.Pod.UID:
-			v.gone, v.deleted, v.recorded = true, true, true
+			v.ended, v.deleted, v.recorded = true, true, true
 		default:
 			*v = m.observe(Victim{Pod: r.Pod, Fail: v.Fail})
-			v.gone = v.marked && r.Pod.Deleting
-			v.deleted = v.gone
+			v.ended = v.marked && r.Pod.Deleting
+			v.deleted = v.ended
 		}
 		return m.readVictims(i + 1)
 	})
@@ -136,7 +136,7 @@ func (m *Machine) fail(i int, s Status) Action {
 
 func (m *Machine) hasUnmarked() bool {
 	for i := range m.victims {
-		if v := &m.victims[i]; !v.gone && !v.marked {
+		if v := &m.victims[i]; !v.ended && !v.marked {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	rejects            // not executed: the API server rejects the request
 	killBefore
 	killAfter
-	deletePod    // the first pod is deleted by its owner and gone
+	deletePod    // the first pod is deleted by its owner and absent
 	replacePod   // and another one has its name
 	changePod    // its kubelet updates the first pod
 	displacePod  // another actor debits the first pod and sets its condition

@@ -31,7 +31,7 @@ func (m *Machine) needsUndo(v *victim) bool {
 	debited := slices.ContainsFunc(m.applied, func(d appliedDebit) bool {
 		return d.namespace == v.Pod.Namespace && (slices.Contains(d.Granted, v.Pod.Name) || slices.Contains(d.Overruled, v.Pod.Name))
 	})
-	return !v.gone && (v.own || v.adopted || debited)
+	return !v.ended && (v.own || v.adopted || debited)
 }
 
 // clearCondition clears the condition of a victim. The debits of a pod that is deleted or replaced are not refunded:
