@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/invariants"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -42,6 +43,20 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 	"BudgetEntries": func(t *testing.T, w *cluster.Cluster) {
 		addWrongBudget(t, w)
 		preemptFor(w, "default/pending", "default/web", false)
+	},
+	"DebitRefunded": func(t *testing.T, w *cluster.Cluster) {
+		createBudget(t, w, 0)
+		w.After(time.Second, func() {
+			_ = w.API().Update(store.PodDisruptionBudgets, "default/b", store.Precondition{}, func(o store.Object) error {
+				if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+					b.Status.DisruptedPods = map[string]metav1.Time{"web": metav1.NewTime(w.Now())}
+				}
+				return nil
+			})
+		})
+	},
+	"DeletesObserved": func(_ *testing.T, w *cluster.Cluster) {
+		w.Notify(kubeclient.DeletingPod{Actor: "podgc", Pod: w.API().Pod("default/web"), Cached: w.API().Pod("default/db")})
 	},
 	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
 		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}

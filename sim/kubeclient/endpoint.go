@@ -167,13 +167,14 @@ func (e endpoint) delete(ctx context.Context, name string, o metav1.DeleteOption
 
 // DeletingPod is the notice that an actor is about to delete a pod that is not being deleted.
 type DeletingPod struct {
-	Actor string
-	Pod   *corev1.Pod // as stored
+	Actor  string
+	Pod    *corev1.Pod // as stored
+	Cached *corev1.Pod // in the actor's cache; may be nil
 }
 
 func (e endpoint) deletePod(key string, pre store.Precondition, grace *int64) error {
 	if p := e.c.w.API().Pod(key); p != nil && p.DeletionTimestamp == nil && pre.Check(store.Pods, p) == nil {
-		e.c.w.Notify(DeletingPod{e.c.actor.Name(), p})
+		e.c.w.Notify(DeletingPod{e.c.actor.Name(), p, e.c.actor.Pod(key)})
 	}
 	return e.c.w.API().DeletePod(key, pre, grace)
 }

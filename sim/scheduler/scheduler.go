@@ -98,6 +98,7 @@ func (s *Scheduler) Kill(d time.Duration) {
 		return
 	}
 	s.w.Log("scheduler", "kill", "", "the scheduler is killed")
+	s.w.Notify(sim.Killed{Actor: "scheduler"})
 	s.machine = nil
 	s.reflector.Stop()
 	for _, r := range slices.Concat(s.requests, s.delayedRequests) {
