@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/berthproject/berth/sim"
@@ -25,6 +26,9 @@ func (c *connection) Evict(string, *policyv1.Eviction, func(error)) {
 
 // LogChange implements kubeclient.ChangeLogger.
 func (c *connection) LogChange(before, after store.Object) { c.p.m.logChange(before, after) }
+
+// Pod implements kubeclient.Actor. A node agent deletes only pods that it has stopped.
+func (c *connection) Pod(string) *corev1.Pod { return nil }
 
 // RequestUntil implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
 // retransmits them. The seed decides whether a request in flight is executed when the agent is killed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -25,6 +26,8 @@ type Clients struct {
 // Actor sends requests. *sim.Client implements it.
 type Actor interface {
 	Name() string
+	// Pod returns a pod of the actor's cache, or nil.
+	Pod(key string) *corev1.Pod
 	// RequestUntil sends a request; see sim.Client.
 	RequestUntil(deadline time.Time, kind, key string, execute func() error, onResult func(error))
 	// Evict requests an eviction; see sim.Client.
