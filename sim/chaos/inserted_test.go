@@ -11,11 +11,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
@@ -28,10 +30,16 @@ import (
 // insertedFaults are defects that make the real controllers misbehave, with the invariant that must find them.
 var insertedFaults = []struct {
 	name, invariant string
+	configure       func(*cluster.Options)
 	insert          func(*cluster.Cluster)
 	lines           string // added to each random world
 }{
+	{name: "debit not refunded", invariant: "DebitRefunded", lines: failingEvictions(), insert: func(c *cluster.Cluster) {
+		c.API().Loses = func(ch store.Change) bool { return isRefund(c, ch) }
+	}},
 	{name: "record not completed", invariant: "Liveness", insert: func(c *cluster.Cluster) { c.API().Loses = isRecordCompletion }},
+	// The status is what the disruption controller has computed from its cache.
+	{name: "stale budget status trusted", invariant: "BudgetRespected", lines: unobservedDeletions(), configure: func(o *cluster.Options) { o.Evictions.Rules = budget.Evictions{} }},
 	{name: "delete without precondition", invariant: "DeletesObserved", lines: recreations(), insert: func(c *cluster.Cluster) {
 		c.OnNotice(func(notice any) {
 			if s, ok := notice.(reconciler.Started); ok {
@@ -50,7 +58,11 @@ func TestInsertedFaultsSoak(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			start, steps := time.Now(), 0
 			for seed := int64(1); seed <= maxInsertedWorlds; seed++ {
-				r, err := runWorld(random.Generate(seed, worldEvents)+f.lines, options(t), f.insert)
+				o := options(t)
+				if f.configure != nil {
+					f.configure(&o)
+				}
+				r, err := runWorld(random.Generate(seed, worldEvents)+f.lines, o, f.insert)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,18 +85,36 @@ func TestInsertedFaultsSoak(t *testing.T) {
 // worldEvents is the number of events in a random world.
 const worldEvents = 200
 
-// runWorld runs a scenario after insert.
+// runWorld runs a scenario after insert, which may be nil.
 func runWorld(text string, o cluster.Options, insert func(*cluster.Cluster)) (*script.Result, error) {
 	s, err := script.Parse("random", text)
 	if err != nil {
 		return nil, err
 	}
 	r, err := s.RunOn(o, s.Until(), func(c *cluster.Cluster) error {
-		insert(c)
+		if insert != nil {
+			insert(c)
+		}
 		return nil
 	})
 	r.Cluster.Close()
 	return r, err
+}
+
+// isRefund reports whether a change removes an entry that has not expired, of a pod that is not deleted.
+func isRefund(c *cluster.Cluster, ch store.Change) bool {
+	old, _ := ch.Old.(*policyv1.PodDisruptionBudget)
+	b, ok := ch.New.(*policyv1.PodDisruptionBudget)
+	if !ok {
+		return false
+	}
+	for name, at := range old.Status.DisruptedPods {
+		p := c.API().Pod(store.Key(b.Namespace, name))
+		if _, exists := b.Status.DisruptedPods[name]; !exists && c.Now().Sub(at.Time) < budget.EntryAge && p != nil && p.DeletionTimestamp == nil && !store.Finished(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // isRecordCompletion reports whether a change adds the end of the pod to its displacement record.
@@ -96,6 +126,28 @@ func isRecordCompletion(ch store.Change) bool {
 	before, errBefore := journal.ParseDisplacement(ch.Old.GetAnnotations()[journal.Annotation])
 	after, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
 	return errors.Join(errBefore, err) == nil && before.Deleted == nil && after.Deleted != nil
+}
+
+// budgetedPods are pods with a budget that allows one disruption.
+const budgetedPods = "pod z1..z4 cpu=10m memory=16Mi labels=app=z owner=z priority=1000 grace=30s stops=20s\nbudget z match=app=z maxUnavailable=1\n"
+
+// failingEvictions returns evictions whose events the API server cannot write.
+func failingEvictions() string {
+	lines := budgetedPods
+	for i := range 4 {
+		lines += fmt.Sprintf("at %ds fault refuse event pod=z%d times=40\nat %ds evict z%d\n", 60*(i+1), i+1, 60*(i+1), i+1)
+	}
+	return lines
+}
+
+// unobservedDeletions returns evictions shortly after the deletion of a pod of the same budget, which the disruption
+// controller has not observed.
+func unobservedDeletions() string {
+	lines := budgetedPods + "at 50s lag disruption 3s\n"
+	for i := range 2 {
+		lines += fmt.Sprintf("at %ds delete pod z%d\nat %d.2s evict z%d\n", 60*(i+1), 2*i+1, 60*(i+1), 2*i+2)
+	}
+	return lines
 }
 
 // recreations returns events that delete pods of a StatefulSet while the taint eviction controller has no watch of pods. It
