@@ -34,6 +34,7 @@ var insertedFaults = []struct {
 	insert          func(*cluster.Cluster)
 	lines           string // added to each random world
 }{
+	{name: "lost requeue", invariant: "Liveness", insert: func(c *cluster.Cluster) { c.LoseRetries("records") }},
 	{name: "debit not refunded", invariant: "DebitRefunded", lines: failingEvictions(), insert: func(c *cluster.Cluster) {
 		c.API().Loses = func(ch store.Change) bool { return isRefund(c, ch) }
 	}},
