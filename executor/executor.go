@@ -35,10 +35,10 @@ type Options struct {
 	Now          func() time.Time
 	// ConvertBudget converts a disruption budget that was read from the API server. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
+	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
 	// Observe is called after each effect, with its outcome and duration. It may be nil.
-	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
+	Observe func(e scheduling.Effect, o scheduling.Outcome, duration time.Duration)
 	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
 	// written. It may be nil.
 	Journal      *journal.Journal
@@ -49,7 +49,7 @@ type Options struct {
 	OnDisplaced func(rec *journal.Displacement)
 }
 
-// Executor carries out the effects of the scheduling machine.
+// Executor executes the effects of the scheduling machine.
 type Executor struct {
 	o             Options
 	seed          maphash.Seed
@@ -122,7 +122,7 @@ func (x *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 // Pending returns how many effects have no outcome yet.
 func (x *Executor) Pending() int { return int(x.pending.Load()) }
 
-// Capacity returns how many more effects can be submitted without building up a backlog.
+// Capacity returns how many more effects can be submitted before queues build up a backlog.
 func (x *Executor) Capacity() int {
 	return max(0, len(x.queues)*queuedPerWorker/4-int(x.pending.Load()))
 }
