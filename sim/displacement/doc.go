@@ -1,4 +1,3 @@
-// Package displacement runs the API server's eviction handler (internal/eviction) on the in-memory API, and simulates
-// the order of writes of package executor (condition, event, deletion) for the actors that displace pods
-// themselves.
+// Package displacement runs the API server's eviction handler (internal/eviction) on the in-memory API. For actors that
+// displace pods themselves, it simulates the order of writes of package executor: condition, event, deletion.
 package displacement
