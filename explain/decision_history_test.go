@@ -60,7 +60,7 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	p.UID = "now"
 	e := &PodExplanation{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Decisions: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", Action: "bind"})}
 	got := explanationText(t, e)
-	_, decisions, _ := strings.Cut(got, "journal (11 older ones: -o json):\n")
+	_, decisions, _ := strings.Cut(got, "journal (11 older ones: -o json)\n")
 	lines := strings.Split(decisions, "\n")
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, deleted:" ||
 		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
@@ -75,7 +75,7 @@ func TestDecisionHistoryOrder(t *testing.T) {
 		t.Errorf("got error %v and %s, want 31 decisions, those of UID now first", err, data)
 	}
 	p.UID = "new" // no decision about it yet
-	if got := explanationText(t, e); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {
+	if got := explanationText(t, e); !strings.Contains(got, "older ones: -o json)\n  an earlier pod of this name, uid now, deleted:\n") {
 		t.Errorf("got\n%s\nwant UID now as an earlier pod", got)
 	}
 }

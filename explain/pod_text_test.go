@@ -45,7 +45,7 @@ NodeResourcesFit rejects 3 nodes
     n1: needs 400m more cpu (requests 500m, free 100m)
   n8: cpu can never fit: requests 9, the node has 4 in all
 `
-	if got, _, _ := strings.Cut(recordText(t, rec, ""), "\nThe pod is tried"); got != want {
+	if got, _, _ := strings.Cut(recordText(t, rec, ""), "\nThe scheduler retries"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

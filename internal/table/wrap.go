@@ -9,7 +9,8 @@ const Width = 80
 const maxPrefix = 40
 
 // Wrap breaks lines of more than [Width] columns between words. The further lines of an indented line have two more
-// columns of indentation. If a line starts with cells, which two spaces separate, only the last cell is broken.
+// columns of indentation. If a line starts with cells, which two spaces separate, only the
+// last cell is broken, unless a word of it is too long.
 func Wrap(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -33,11 +34,23 @@ func wrapLine(line string) string {
 		further += "  "
 	}
 	if gap := strings.LastIndex(words[:min(len(words), maxPrefix)], "  "); gap > 0 {
-		words = strings.TrimLeft(words[gap:], " ")
-		prefix = line[:len(line)-len(words)]
-		further = strings.Repeat(" ", width(prefix))
+		last := strings.TrimLeft(words[gap:], " ")
+		cells := line[:len(line)-len(last)]
+		if fits(last, Width-width(cells)) {
+			words, prefix, further = last, cells, strings.Repeat(" ", width(cells))
+		}
 	}
 	return prefix + strings.ReplaceAll(Fill(words, Width-width(further)), "\n", "\n"+further)
+}
+
+// fits reports whether each word of a text has at most the given number of columns.
+func fits(text string, columns int) bool {
+	for word := range strings.FieldsSeq(text) {
+		if width(word) > columns {
+			return false
+		}
+	}
+	return true
 }
 
 // Fill returns the words of a paragraph in lines of at most the given number of columns, unless a single word is longer.
