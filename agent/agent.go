@@ -123,9 +123,7 @@ func (a *Agent) Start(ctx context.Context) {
 	a.loadAllocations()
 	for _, n := range a.nodes {
 		a.recordNodeStart(n)
-		if !a.opts.DeferStatus {
-			n.status.Trigger()
-		}
+		n.status.Trigger()
 		if n.localPodCIDR != "" && a.opts.PodCIDRTimeout > 0 {
 			n.cidrChoice.Schedule(a.opts.PodCIDRTimeout)
 		}
