@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -29,10 +28,10 @@ func (c *connection) LogChange(before, after store.Object) { c.p.m.logChange(bef
 // Pod implements kubeclient.Actor. A node agent deletes only pods that it has stopped.
 func (c *connection) Pod(string) *corev1.Pod { return nil }
 
-// RequestUntil implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
+// Send implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
 // retransmits them. The seed decides whether a request in flight is executed when the agent is killed.
-func (c *connection) RequestUntil(_ time.Time, _, key string, execute func() error, onResult func(error)) {
-	p, w := c.p, c.p.m.a.w
+func (c *connection) Send(r *sim.Request) {
+	p, w, key, execute := c.p, c.p.m.a.w, r.Key, r.Execute
 	if strings.HasPrefix(key, corev1.NamespaceNodeLease+"/") {
 		execute = func() error { return nil } // see leases
 	}
@@ -49,7 +48,7 @@ func (c *connection) RequestUntil(_ time.Time, _, key string, execute func() err
 		err := sim.PerformWrite(fault, key, execute)
 		c.p.m.transmit(func() {
 			if !p.stopped {
-				p.enter(func() { onResult(err) })
+				p.enter(func() { r.OnResult(err) })
 			}
 		})
 	})

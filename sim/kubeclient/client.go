@@ -2,7 +2,6 @@ package kubeclient
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,8 +27,8 @@ type Actor interface {
 	Name() string
 	// Pod returns a pod of the actor's cache, or nil.
 	Pod(key string) *corev1.Pod
-	// RequestUntil sends a request; see sim.Client.
-	RequestUntil(deadline time.Time, kind, key string, execute func() error, onResult func(error))
+	// Send sends a request; see sim.Client.
+	Send(*sim.Request)
 	// Evict requests an eviction; see sim.Client.
 	Evict(namespace string, e *policyv1.Eviction, onResult func(error))
 }
@@ -56,13 +55,20 @@ type client struct {
 
 // request sends a request and waits for the response. Faults are injected by the request kind and key. A request without
 // a response ends at the deadline of ctx.
-func (c *client) request(ctx context.Context, kind, key string, execute func() error) (err error) {
-	deadline, _ := ctx.Deadline()
+func (c *client) request(ctx context.Context, r *sim.Request) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.Deadline, _ = ctx.Deadline()
+	if o := operationOf(ctx); o != nil {
+		r.Operation = o.Requests
+	}
 	c.group.Wait(func(resume func()) {
-		c.actor.RequestUntil(deadline, kind, key, execute, func(e error) {
+		r.OnResult = func(e error) {
 			err = e
 			resume()
-		})
+		}
+		c.actor.Send(r)
 	})
 	return err
 }
