@@ -45,8 +45,8 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	for _, o := range entries {
 		rec := o.(*entry).rec
 		d := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
-		if rec.Replacement != nil {
-			d.Replacement = rec.Replacement.UID
+		if r := rec.Replacement; r != nil && !isReleased(r, existing, owned) {
+			d.Replacement = r.UID
 		}
 		if rec.Owner != nil {
 			kind = rec.Owner.Kind
@@ -64,8 +64,14 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 			at := k.deletionTime(e.rec.Pod.ID())
 			next.Deleted = &at
 		}
+		if r := next.Replacement; r != nil && isReleased(r, existing, owned) {
+			next.Replacement = nil
+		}
 		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)
+		}
+		if p := existing[e.rec.Pod.UID]; next.Owner == nil && p != nil {
+			next.Owner = ownerOf(p) // adopted, and not observed by the writer of the record
 		}
 		if reflect.DeepEqual(&next, e.rec) {
 			continue
@@ -75,6 +81,21 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 		}
 	}
 	return 0, nil
+}
+
+// isReleased reports whether the owner released a replacement before it was bound. The owner's next pod is the replacement
+// instead.
+func isReleased(r *journal.Replacement, existing, owned map[string]*corev1.Pod) bool {
+	return r.Node == "" && existing[r.UID] != nil && owned[r.UID] == nil
+}
+
+// ownerOf returns the controller of a pod, or nil.
+func ownerOf(p *corev1.Pod) *journal.Owner {
+	c := metav1.GetControllerOfNoCopy(p)
+	if c == nil {
+		return nil
+	}
+	return &journal.Owner{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name, UID: string(c.UID)}
 }
 
 // updateRecord replaces a record with next. A record whose update is permanently rejected is closed.

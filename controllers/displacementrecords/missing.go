@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,24 +30,33 @@ func (k *controller) onPod(old, cur *corev1.Pod) {
 		k.mu.Unlock()
 		k.recordQueue.AddAfter(string(p.UID), k.settleDelay)
 	}
-	key := owner{p.Namespace, "pod/" + string(p.UID)}
-	if c := metav1.GetControllerOfNoCopy(p); c != nil {
-		key.uid = string(c.UID)
-	}
+	key := ownerKeyOf(p)
 	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
 	k.mu.Lock()
-	hasOpenRecords := len(k.openRecords[key]) > 0
+	keys := []owner{key}
+	if old != nil && ownerKeyOf(old) != key {
+		keys = append(keys, ownerKeyOf(old)) // the pod may be a replacement of that owner
+	}
+	keys = slices.DeleteFunc(keys, func(o owner) bool { return len(k.openRecords[o]) == 0 })
 	recorded, isOpen := k.openOwners[id] // another owner if the pod was adopted or released since the record was written
 	if isOpen && (cur == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
 		k.deletedAt[id] = k.now().UTC().Truncate(time.Second)
 	}
 	k.mu.Unlock()
-	if hasOpenRecords {
-		k.ownerQueue.AddAfter(key, k.batchDelay)
+	if isOpen && !slices.Contains(keys, recorded) {
+		keys = append(keys, recorded)
 	}
-	if isOpen && recorded != key {
-		k.ownerQueue.AddAfter(recorded, k.batchDelay)
+	for _, o := range keys {
+		k.ownerQueue.AddAfter(o, k.batchDelay)
 	}
+}
+
+// ownerKeyOf returns the owner of a pod.
+func ownerKeyOf(p *corev1.Pod) owner {
+	if c := metav1.GetControllerOfNoCopy(p); c != nil {
+		return owner{p.Namespace, string(c.UID)}
+	}
+	return owner{p.Namespace, "pod/" + string(p.UID)}
 }
 
 // displacementCause returns why a pod is displaced, according to its status.
