@@ -15,7 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// clientStore is the API through a client. It replaces an active condition of another cause, as Kubernetes does.
+// clientStore is the API through a client. It replaces an active condition of another cause, as Kubernetes does. It reads
+// the pod first if that has one, to restore it if the displacement is undone.
 type clientStore struct{ *Displacer }
 
 var _ Store = clientStore{}
@@ -33,7 +34,16 @@ func (s clientStore) UpdateBudget(ctx context.Context, b *policyv1.PodDisruption
 }
 
 func (s clientStore) SetCondition(ctx context.Context, w ConditionWrite) (ConditionResult, error) {
-	status := map[string]any{}
+	status, out := map[string]any{}, ConditionResult{Set: w.Condition != nil}
+	if w.Condition != nil && w.Pod.DisruptionReason != "" {
+		p, err := s.Pod(ctx, w.Pod.Namespace, w.Pod.Name)
+		if err != nil {
+			return out, err
+		}
+		if string(p.UID) == w.Pod.UID {
+			out.Previous = conversion.ActiveDisruptionTarget(p)
+		}
+	}
 	if w.Condition != nil {
 		status["conditions"] = []any{conversion.DisruptionTargetPatch(*w.Condition)}
 	}
@@ -41,7 +51,8 @@ func (s clientStore) SetCondition(ctx context.Context, w ConditionWrite) (Condit
 		status["phase"] = w.Phase
 	}
 	p, err := PatchStatus(ctx, s.Client, w.Pod, w.Version, status)
-	return ConditionResult{Pod: p, Set: w.Condition != nil}, err
+	out.Pod = p
+	return out, err
 }
 
 func (s clientStore) RestoreCondition(ctx context.Context, p *corev1.Pod, c *corev1.PodCondition) error {

@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
@@ -31,6 +34,28 @@ func TestUndoAfterCancel(t *testing.T) {
 	x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 	if err != nil || len(x.Status.DisruptedPods) > 0 || x.Status.DisruptionsAllowed != 1 {
 		t.Errorf("got error %v and status %+v, want 1 disruption allowed and no entry", err, x.Status)
+	}
+}
+
+// TestUndoRestoresTheConditionOfAnotherCause checks that a displacement which is undone restores the condition that it
+// replaced.
+func TestUndoRestoresTheConditionOfAnotherCause(t *testing.T) {
+	pod := lowPriorityPod("a")
+	taint := conversion.NewDisruptionTarget(displacement.Taint.Reason(), "a taint", metav1.NewTime(testTime).UTC())
+	pod.Status.Conditions = []corev1.PodCondition{taint}
+	d, client, _ := newTestDisplacer(t, pod)
+	client.PrependReactor("delete", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(pods, "a", nil)
+	})
+	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Preemption}); !apierrors.IsForbidden(err) {
+		t.Errorf("got error %v, want that of the forbidden deletion", err)
+	}
+	p, err := client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := conversion.ActiveDisruptionTarget(p); c == nil || c.Reason != taint.Reason || c.Message != taint.Message {
+		t.Errorf("got condition %+v after the undo, want that of the taint", c)
 	}
 }
 
