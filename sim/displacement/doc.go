@@ -1,4 +1,2 @@
-// Package displacement runs the API server's eviction handler (internal/eviction) on the in-memory API, and simulates
-// the order of writes of package executor (condition, event, deletion) for the actors that displace pods
-// themselves.
+// Package displacement runs the API server's handler of evictions (internal/eviction) on the in-memory API.
 package displacement

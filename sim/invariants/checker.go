@@ -3,6 +3,7 @@ package invariants
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,6 @@ import (
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
@@ -54,6 +54,7 @@ type Checker struct {
 	nodes   map[string]*nodeUsage     // by node
 	budgets map[string]*budgetHistory // by budget
 	records recordAudit
+	binds   map[string][]kubeclient.Binding // by pod UID
 
 	evicting []sim.Evicting
 	tasks    []sim.Task
@@ -69,7 +70,7 @@ const compareInterval = 5 * time.Second
 // New returns a Checker that observes the world from now on.
 func New(w *sim.World, actors Actors, o Options) *Checker {
 	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
-		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
+		compiled: map[types.UID]*model.Pod{}, binds: map[string][]kubeclient.Binding{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}}}
 	a.recorder.OnDelivered = a.observeDelivered
 	w.OnCommit(a.checkCommit)
@@ -84,10 +85,6 @@ func (a *Checker) observe(notice any) {
 		if n.Actor == a.recorder.Name() && n.Kind == store.Pods {
 			a.acceptAfterLostWatch()
 		}
-	case budgets.Debited:
-		a.checkDebit(n)
-	case displacement.Displacing:
-		a.checkDisplacement(n.Pod, n.Displacement)
 	case sim.Evicting:
 		a.evicting = append(a.evicting, n)
 	case sim.Task:
@@ -100,10 +97,8 @@ func (a *Checker) observe(notice any) {
 		}
 	case scheduler.Stepped:
 		a.checkStep(n.Effects)
-	case scheduler.BindSent:
+	case kubeclient.Binding:
 		a.checkBind(n)
-	case scheduler.Preempting:
-		a.checkPreemption(n)
 	case sim.Killed:
 		if n.Actor == a.recorder.Name() {
 			a.acceptForDeletedPods()
@@ -117,6 +112,7 @@ func (a *Checker) checkCommit(c store.Change) {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.labelsChanged[c.New.GetUID()] = a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
+		delete(a.binds, string(c.Old.GetUID()))
 		a.acceptIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -148,12 +144,14 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 }
 
 // checkBind checks that no bind of the pod to another node may still succeed.
-func (a *Checker) checkBind(n scheduler.BindSent) {
-	p := a.w.API().Pod(n.Pod.Key())
-	deleted := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
-	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
-		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !deleted {
-			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
+func (a *Checker) checkBind(n kubeclient.Binding) {
+	p := a.w.API().Pod(n.Pod)
+	deleted := p == nil || string(p.UID) != n.UID // no bind can succeed any longer
+	open := slices.DeleteFunc(a.binds[n.UID], func(b kubeclient.Binding) bool { return b.Request.IsSettled() })
+	for _, other := range open {
+		if _, exists := a.w.API().Get(store.Nodes, other.Node); other.Node != n.Node && exists && !deleted {
+			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod, n.Node, other.Node))
 		}
 	}
+	a.binds[n.UID] = append(open, n)
 }

@@ -4,7 +4,8 @@
 //
 //	kinds, groups, metadata     the typed clients
 //	resource, endpoint          requests about one kind
-//	patch, replace              what the API server does with patches and updates
+//	operation                   what several requests have in common: their cause and their lines in the timeline
+//	patch, podstatus, replace   what the API server does with patches and updates
 //	faultkind, timeline         the request kind for faults; what the timeline shows
 //
 // As responses of an API server, returned objects belong to the caller.

@@ -1,8 +1,8 @@
 package kubeclient
 
 import (
+	"bytes"
 	"encoding/json"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -14,7 +14,7 @@ import (
 )
 
 // verbKinds are the kinds of requests about objects without a kind of their own.
-var verbKinds = map[string]string{"get": sim.RequestGet, "list": sim.RequestGet, "create": sim.RequestCreate, "update": sim.RequestUpdate,
+var verbKinds = map[string]string{"get": sim.RequestGet, "list": sim.RequestGet, "create": sim.RequestCreate, "create/binding": sim.RequestBind, "update": sim.RequestUpdate,
 	"update/status": sim.RequestSetStatus, "patch": sim.RequestPatch, "patch/status": sim.RequestPatch, "delete": sim.RequestDelete}
 
 // faultKind returns the request kind and the key by which faults are injected. The key of an event and of a budget debit
@@ -25,7 +25,11 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		verb += "/" + r.subresource
 	}
 	kind = verbKinds[verb]
-	if kind == sim.RequestGet {
+	isScheduler := e.c.actor.Name() == "scheduler"
+	switch {
+	case kind == sim.RequestGet && isScheduler && e.kind == store.Pods:
+		return sim.RequestRefresh, key
+	case kind == sim.RequestGet:
 		return kind, key
 	}
 	switch e.kind {
@@ -41,6 +45,10 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		return sim.RequestEvent, key
 	case store.Holds:
 		return sim.RequestHold, key
+	case store.PersistentVolumes, store.PersistentVolumeClaims:
+		if isScheduler {
+			return sim.RequestBindVolumes, key
+		}
 	case store.Nodes:
 		return sim.RequestNode, key
 	case store.ReplicaSets:
@@ -85,8 +93,20 @@ func podStatusKind(patch []byte) string {
 		return sim.RequestDisruptionTarget
 	case conversion.DisruptionTarget(&p) != nil:
 		return sim.RequestResetTarget
-	case slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady }):
-		return sim.RequestPodNotReady
+	case p.Status.NominatedNodeName != "":
+		return sim.RequestPreempt
+	case bytes.Contains(patch, []byte(`"nominatedNodeName":null`)):
+		return sim.RequestClearNomination
+	}
+	for _, c := range p.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			return sim.RequestPodNotReady
+		case c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated:
+			return sim.RequestHold
+		case c.Type == corev1.PodScheduled:
+			return sim.RequestUnschedulable
+		}
 	}
 	return sim.RequestPatch
 }

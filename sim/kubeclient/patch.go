@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,6 +87,16 @@ func checkPreconditions(o store.Object, parts map[string]json.RawMessage) error 
 
 // mergeField returns a field with a patch applied.
 func mergeField(field reflect.Value, t types.PatchType, patch []byte) (reflect.Value, error) {
+	if status, ok := field.Interface().(corev1.PodStatus); ok && t == types.StrategicMergePatchType {
+		if merged, ok := mergePodStatus(status, patch); ok {
+			return reflect.ValueOf(merged), nil
+		}
+	}
+	return mergeJSON(field, t, patch)
+}
+
+// mergeJSON is mergeField for all fields: it applies the patch to the field's JSON form.
+func mergeJSON(field reflect.Value, t types.PatchType, patch []byte) (reflect.Value, error) {
 	merged := reflect.New(field.Type())
 	if patch[0] == '{' {
 		current, err := json.Marshal(field.Interface())

@@ -5,8 +5,9 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/sim/scheduler"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -75,8 +76,8 @@ type debit struct {
 
 // encodeEffect encodes an effect.
 func encodeEffect(e scheduling.Effect) ([]byte, error) {
-	pod := scheduler.PodOf(e)
-	out := effectLine{Kind: scheduler.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
+	pod := executor.PodOf(e)
+	out := effectLine{Kind: effectKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
 	switch e := e.(type) {
 	case scheduling.Bind:
 		out.Node, out.Attempt, out.Retry = e.Node, e.Attempt, e.Retry
@@ -108,4 +109,29 @@ func (out *effectLine) setPreemption(p *decision.Preemption) {
 	for _, d := range p.Debits {
 		out.Debits = append(out.Debits, debit{Budget: store.Key(d.Budget.Namespace, d.Budget.Name), Granted: d.Granted, Overruled: d.Overruled})
 	}
+}
+
+// effectKind returns the kind of an effect in journals.
+func effectKind(e scheduling.Effect) string {
+	switch e.(type) {
+	case scheduling.Bind:
+		return sim.RequestBind
+	case scheduling.ReportUnschedulable:
+		return sim.RequestUnschedulable
+	case scheduling.ReportGated:
+		return sim.RequestHold
+	case scheduling.RefreshPod:
+		return sim.RequestRefresh
+	case scheduling.Preempt:
+		return sim.RequestPreempt
+	case scheduling.ClearNomination:
+		return sim.RequestClearNomination
+	case scheduling.BindVolumes:
+		return sim.RequestBindVolumes
+	case scheduling.ReportBound:
+		return "bound"
+	case scheduling.ReportDeferredResize:
+		return "deferredresize"
+	}
+	return "unknown"
 }
