@@ -173,6 +173,24 @@ func TestFullDiskSetsConditions(t *testing.T) {
 	})
 }
 
+// TestReserveRejectsAfterRestart checks that an agent that restarts on a full disk admits no pod before its first check.
+func TestReserveRejectsAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full, next := pod("full", "logs=900Mi"), pod("next", "")
+		now := metav1.Now()
+		full.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}}
+		annotations := map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
+		api := fake.NewClientset(full, next, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: annotations},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "OutOfDisk", Status: corev1.ConditionTrue, LastTransitionTime: now}}}})
+		serve(t, api, annotations, nil)
+		waitFor(time.Second)
+		if p := get(t, api, "next"); p.Status.Reason != "OutOfDisk" {
+			t.Errorf("reason of next %q, phase %s, want OutOfDisk", p.Status.Reason, p.Status.Phase)
+		}
+	})
+}
+
 func TestPressureSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
