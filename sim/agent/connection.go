@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// connection carries the requests of an agent. It implements kubeclient.Actor.
+type connection struct{ p *process }
+
+// Name implements kubeclient.Actor.
+func (c *connection) Name() string { return "agent" }
+
+// Evict implements kubeclient.Actor. Agents do not use the eviction API.
+func (c *connection) Evict(string, *policyv1.Eviction, func(error)) {
+	panic("a node agent requests an eviction")
+}
+
+// LogChange implements kubeclient.ChangeLogger.
+func (c *connection) LogChange(before, after store.Object) { c.p.m.logChange(before, after) }
+
+// RequestUntil implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
+// retransmits them. The seed decides whether a request in flight is executed when the agent is killed.
+func (c *connection) RequestUntil(_ time.Time, _, key string, execute func() error, onResult func(error)) {
+	p, w := c.p, c.p.m.a.w
+	fault := sim.NoFault
+	if w.Faults().LosesWrite(key) {
+		if fault = sim.RequestLost; w.Faults().Hash("answer/"+key)%2 == 0 {
+			fault = sim.ResponseLost
+		}
+	}
+	c.p.m.transmit(func() {
+		if p.stopped && w.Faults().Hash("cut/agent/"+key)%2 == 0 {
+			return
+		}
+		err := sim.PerformWrite(fault, key, execute)
+		c.p.m.transmit(func() {
+			if !p.stopped {
+				p.enter(func() { onResult(err) })
+			}
+		})
+	})
+}
+
+// transmit calls arrive after the latency, but not during a partition.
+func (m *machine) transmit(arrive func()) {
+	m.a.w.After(m.a.w.Latency(), func() {
+		if m.partitioned {
+			m.held = append(m.held, arrive)
+			return
+		}
+		arrive()
+	})
+}
+
+// errNotReady is why a node whose scenario says so is not ready.
+var errNotReady = errors.New("the scenario reports Ready=False")
