@@ -28,7 +28,7 @@ type WatchLost struct {
 	Kind  store.Kind
 }
 
-// Killed is the notice that an actor with a Client was killed.
+// Killed is the notice that an actor was killed.
 type Killed struct{ Actor string }
 
 // Evicting is the notice that an actor evicts a pod until it is deleted. Ended reports whether the actor has given up.

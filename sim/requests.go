@@ -246,9 +246,16 @@ func RequestKindNames() []string {
 // IsRequestKind reports whether name is a request kind or "any".
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(requestKinds, name) }
 
-// LogFault logs a fault in the request of an actor; NoFault is not logged. RequestHold is a gated
-// pod for the scheduler and a Hold for other actors.
+// Requested is the notice that an actor sends a request of a kind about an object, which fails with Fault.
+type Requested struct {
+	Actor, Kind, Object string
+	Fault               Fault
+}
+
+// LogFault sends the notice Requested, and logs a fault in the request of an actor; NoFault is not logged. RequestHold is
+// a gated pod for the scheduler and a Hold for other actors.
 func (w *World) LogFault(f Fault, kind, actor, object string) {
+	w.Notify(Requested{actor, kind, object, f})
 	if f == NoFault {
 		return
 	}

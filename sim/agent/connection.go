@@ -2,8 +2,8 @@ package agent
 
 import (
 	"errors"
-	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/berthproject/berth/sim"
@@ -24,10 +24,13 @@ func (c *connection) Evict(string, *policyv1.Eviction, func(error)) {
 // LogChange implements kubeclient.ChangeLogger.
 func (c *connection) LogChange(before, after store.Object) { c.p.m.logChange(before, after) }
 
-// RequestUntil implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
+// Pod implements kubeclient.Actor. A node agent deletes only pods that it has stopped.
+func (c *connection) Pod(string) *corev1.Pod { return nil }
+
+// Send implements kubeclient.Actor. Requests and responses that meet a partition arrive after it, as TCP
 // retransmits them. The seed decides whether a request in flight is executed when the agent is killed.
-func (c *connection) RequestUntil(_ time.Time, _, key string, execute func() error, onResult func(error)) {
-	p, w := c.p, c.p.m.a.w
+func (c *connection) Send(r *sim.Request) {
+	p, w, key := c.p, c.p.m.a.w, r.Key
 	fault := sim.NoFault
 	if w.Faults().LosesWrite(key) {
 		if fault = sim.RequestLost; w.Faults().Hash("answer/"+key)%2 == 0 {
@@ -38,10 +41,10 @@ func (c *connection) RequestUntil(_ time.Time, _, key string, execute func() err
 		if p.stopped && w.Faults().Hash("cut/agent/"+key)%2 == 0 {
 			return
 		}
-		err := sim.PerformWrite(fault, key, execute)
+		err := sim.PerformWrite(fault, key, r.Execute)
 		c.p.m.transmit(func() {
 			if !p.stopped {
-				p.enter(func() { onResult(err) })
+				p.enter(func() { r.OnResult(err) })
 			}
 		})
 	})

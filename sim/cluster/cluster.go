@@ -57,7 +57,7 @@ func New(o Options) *Cluster {
 		descheduler.Start(w, o.Profiles, o.TieBreakSeed, o.Descheduler)
 	}
 	c.Invariants = invariants.New(w, invariants.Actors{Scheduler: c.Scheduler, Ledger: ledger, Recorder: recorder},
-		invariants.Options{All: o.Audit, Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed, Preemption: o.Preemption})
+		invariants.Options{All: o.Audit, Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed, Preemption: o.Preemption, KeepDebits: !o.Evictions.Refund})
 	return c
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Profiles     []*framework.Profile
 	TieBreakSeed uint64
 	Preemption   preemption.Options
+	// KeepDebits is that of the eviction API, which refunds no debits.
+	KeepDebits bool
 }
 
 // Actors are the actors whose state the invariants refer to.
@@ -56,6 +58,7 @@ type Checker struct {
 	records recordAudit
 	binds   map[string][]kubeclient.Binding // by pod UID
 
+	refunds  refundAudit
 	evicting []sim.Evicting
 	tasks    []sim.Task
 
@@ -72,6 +75,7 @@ func New(w *sim.World, actors Actors, o Options) *Checker {
 	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
 		compiled: map[types.UID]*model.Pod{}, binds: map[string][]kubeclient.Binding{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}}}
+	a.refunds.faults = map[string]time.Time{}
 	a.recorder.OnDelivered = a.observeDelivered
 	w.OnCommit(a.checkCommit)
 	w.OnNotice(a.observe)
@@ -99,7 +103,10 @@ func (a *Checker) observe(notice any) {
 		a.checkStep(n.Effects)
 	case kubeclient.Binding:
 		a.checkBind(n)
+	case sim.Requested:
+		a.refunds.noteFault(n, a.w.Now())
 	case sim.Killed:
+		a.refunds.killed = a.w.Now()
 		if n.Actor == a.recorder.Name() {
 			a.acceptForDeletedPods()
 		}
@@ -127,6 +134,7 @@ func (a *Checker) checkCommit(c store.Change) {
 	}
 	a.checkNodeCapacity(c)
 	a.updateBudgetHistory(c)
+	a.watchDebits(c)
 	a.countRecord(c)
 }
 

@@ -44,6 +44,20 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		addWrongBudget(t, w)
 		preemptFor(w, "default/pending", "default/web", false)
 	},
+	"DebitRefunded": func(t *testing.T, w *cluster.Cluster) {
+		createBudget(t, w, 0)
+		w.After(time.Second, func() {
+			_ = w.API().Update(store.PodDisruptionBudgets, "default/b", store.Precondition{}, func(o store.Object) error {
+				if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+					b.Status.DisruptedPods = map[string]metav1.Time{"web": metav1.NewTime(w.Now())}
+				}
+				return nil
+			})
+		})
+	},
+	"DeletesObserved": func(_ *testing.T, w *cluster.Cluster) {
+		w.Notify(kubeclient.DeletingPod{Actor: "podgc", Pod: w.API().Pod("default/web"), Cached: w.API().Pod("default/db")})
+	},
 	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
 		w.Notify(kubeclient.DeletingPod{Actor: "taints", Pod: w.API().Pod("default/web")}) // without the condition
 	},

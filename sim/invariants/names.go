@@ -7,6 +7,8 @@ var All = map[string]string{
 	"NodeCapacity":             "the pods bound to a node do not exceed its allocatable resources",
 	"BudgetRespected":          "no displacement that respects budgets exceeds one",
 	"BudgetEntries":            "a pod displaced with respect to budgets has an entry in each of its budgets",
+	"DebitRefunded":            "the debit of a displacement that fails is refunded, unless a fault or a kill prevents it",
+	"DeletesObserved":          "a controller does not delete a pod that replaced the one in its cache",
 	"DisplacedOnce":            "a displaced pod has the condition, one record event, and is displaced once",
 	"LowerVictims":             "a victim's priority is below its preemptor's",
 	"NominatedCapacity":        "capacity of a nominated pod is not given to a pod of lower priority",

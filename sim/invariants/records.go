@@ -35,9 +35,12 @@ func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
 	}
 }
 
-// checkDeletion checks DisplacedOnce before a client deletes a pod. Controllers that only displace pods must have set the
-// condition.
+// checkDeletion checks DeletesObserved and DisplacedOnce before a client deletes a pod. Controllers that only displace pods
+// must have set the condition.
 func (a *Checker) checkDeletion(n kubeclient.DeletingPod) {
+	if a.o.All && n.Cached != nil && n.Cached.UID != n.Pod.UID {
+		a.w.Fail("DeletesObserved", fmt.Sprintf("%s deletes pod %s with UID %s, and has observed UID %s", n.Actor, store.KeyOf(n.Pod), n.Pod.UID, n.Cached.UID))
+	}
 	switch cause := n.Cause.(type) {
 	case scheduling.Preempt:
 		a.checkPreemption(cause, n.Pod)

@@ -2,8 +2,8 @@ package kubeclient
 
 import (
 	"context"
-	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -25,8 +25,10 @@ type Clients struct {
 // Actor sends requests. *sim.Client implements it.
 type Actor interface {
 	Name() string
-	// RequestUntil sends a request; see sim.Client.
-	RequestUntil(deadline time.Time, kind, key string, execute func() error, onResult func(error))
+	// Send sends a request; see sim.Client.
+	Send(*sim.Request)
+	// Pod returns a pod of the actor's cache, or nil.
+	Pod(key string) *corev1.Pod
 	// Evict requests an eviction; see sim.Client.
 	Evict(namespace string, e *policyv1.Eviction, onResult func(error))
 }

@@ -183,14 +183,15 @@ func (e endpoint) delete(ctx context.Context, name string, o metav1.DeleteOption
 
 // DeletingPod is the notice that an actor is about to delete a pod that is not being deleted.
 type DeletingPod struct {
-	Actor string
-	Pod   *corev1.Pod // as stored
-	Cause any         // that of the Operation; nil: none
+	Actor  string
+	Pod    *corev1.Pod // as stored
+	Cached *corev1.Pod // in the actor's cache; may be nil
+	Cause  any         // that of the Operation; nil: none
 }
 
 func (e endpoint) deletePod(ctx context.Context, key string, pre store.Precondition, grace *int64) error {
 	if p := e.c.w.API().Pod(key); p != nil && p.DeletionTimestamp == nil && pre.Check(store.Pods, p) == nil {
-		n := DeletingPod{Actor: e.c.actor.Name(), Pod: p}
+		n := DeletingPod{Actor: e.c.actor.Name(), Pod: p, Cached: e.c.actor.Pod(key)}
 		if o := operationOf(ctx); o != nil {
 			n.Cause = o.Cause
 		}

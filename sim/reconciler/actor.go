@@ -56,11 +56,18 @@ func Start(w *sim.World, name string, setup func(*Process) error, kinds ...store
 	return a.Client
 }
 
+// Started is the notice that a process starts. Tests of invariants insert defects into its clients.
+type Started struct {
+	Actor   string
+	Clients *kubeclient.Clients
+}
+
 // OnSynced implements sim.Controller.
 func (a *actor) OnSynced() {
 	p := &Process{actor: a, Factory: newFactory(a.kinds)}
 	a.process = p
 	clients := kubeclient.New(a.w, a.Client, &p.group)
+	a.w.Notify(Started{a.Name(), &clients})
 	p.Holds, p.Metadata = clients.Holds, clients.Metadata
 	p.Process = runner.Process{Client: clients.Kubernetes, Informers: p.Factory, Events: discardEvents{}, Queues: queues{p},
 		Environment: NewEnvironment(a.w, &p.group, p.nameSuffix)}

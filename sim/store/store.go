@@ -34,6 +34,9 @@ func (c *Change) Object() Object {
 type Store struct {
 	// OnCommit receives every commit.
 	OnCommit func(Change)
+	// Loses reports whether an update is not stored, although its sender gets no error. Tests of invariants insert this
+	// defect. It may be nil.
+	Loses func(Change) bool
 
 	now         func() time.Time
 	revision    uint64
@@ -152,6 +155,9 @@ func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) erro
 	}
 	if g := next.GetDeletionGracePeriodSeconds(); next.GetDeletionTimestamp() != nil && (g == nil || *g == 0) && len(next.GetFinalizers()) == 0 {
 		s.removeAt(k, i)
+		return nil
+	}
+	if s.Loses != nil && s.Loses(Change{Kind: k, Old: old, New: next}) {
 		return nil
 	}
 	s.setResourceVersion(next)
