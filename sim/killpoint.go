@@ -16,16 +16,6 @@ type KillPoint struct {
 // SetKillPoint sets the kill point.
 func (w *World) SetKillPoint(k KillPoint) { w.killPoint = &k }
 
-// Requests returns the number of requests that an actor with a Client has sent.
-func (w *World) Requests(actor string) int {
-	if r := w.reflectorOf(actor); r != nil {
-		if c, ok := r.actor.(*Client); ok {
-			return c.requests
-		}
-	}
-	return 0
-}
-
 // killAtRequest reports whether the request that is being sent is the kill point, and kills the actor when the request
 // arrives at the API server.
 func (c *Client) killAtRequest(r *Request) bool {
