@@ -10,6 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/invariants"
 )
 
 // events is the number of events in each simulation.
@@ -29,6 +33,7 @@ func TestSimulationsSoak(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // simulations are small and short
 	var next, done, failures atomic.Int64
 	var wg sync.WaitGroup
+	start, counts := time.Now(), runCounts{faults: map[string]int{}}
 	for range workers() {
 		wg.Go(func() {
 			for failures.Load() < 5 && (deadline.IsZero() || time.Now().Before(deadline)) {
@@ -36,7 +41,7 @@ func TestSimulationsSoak(t *testing.T) {
 				if i >= n {
 					return
 				}
-				if err := Run(Generate(first+i, events)); err != nil {
+				if err := counts.run(Generate(first+i, events)); err != nil {
 					failures.Add(1)
 					report(t, first+i, err)
 				}
@@ -45,7 +50,45 @@ func TestSimulationsSoak(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	fmt.Printf("soak: %d simulations of %d events, %d failures\n", done.Load(), events, failures.Load())
+	fmt.Printf("soak: simulations of %d events: %d seeds from %d, %d failures, %d steps (%.0f per second), %d invariants, faults %v\n",
+		events, done.Load(), first, failures.Load(), counts.steps, float64(counts.steps)/time.Since(start).Seconds(), len(invariants.All), counts.faults)
+}
+
+// runCounts are the counts of all runs.
+type runCounts struct {
+	mu     sync.Mutex
+	steps  int
+	faults map[string]int // by name
+}
+
+// run is Run with counts.
+func (n *runCounts) run(text string) error {
+	faults := map[string]int{}
+	result, err := runOn(text, func(c *cluster.Cluster) error {
+		c.OnNotice(func(notice any) {
+			switch notice := notice.(type) {
+			case sim.Requested:
+				if notice.Fault != sim.NoFault {
+					faults[notice.Fault.String()]++
+				}
+			case sim.Killed:
+				faults["kill"]++
+			case sim.WatchLost:
+				faults["watch lost"]++
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.steps += result.Cluster.Steps()
+	for name, k := range faults {
+		n.faults[name] += k
+	}
+	return result.Err()
 }
 
 func workers() int {

@@ -12,19 +12,26 @@ import (
 // Run runs a scenario and returns its failures. An error of type *script.Error means that the
 // text is invalid.
 func Run(text string) error {
-	o, err := cluster.Defaults()
-	if err != nil {
-		return err
-	}
-	s, err := script.Parse("random", text)
-	if err != nil {
-		return err
-	}
-	result, err := s.Run(o)
+	result, err := runOn(text, func(*cluster.Cluster) error { return nil })
 	if err != nil {
 		return err
 	}
 	return result.Err()
+}
+
+// runOn runs a scenario on a cluster that prepare initializes.
+func runOn(text string, prepare func(*cluster.Cluster) error) (*script.Result, error) {
+	o, err := cluster.Defaults()
+	if err != nil {
+		return nil, err
+	}
+	s, err := script.Parse("random", text)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.RunOn(o, s.Until(), prepare)
+	result.Cluster.Close()
+	return result, err
 }
 
 // Shrink removes lines of a failing scenario while the same invariant fails, in at most maxRuns
