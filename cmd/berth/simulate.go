@@ -16,23 +16,21 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
-	"github.com/berthproject/berth/sim/replay"
-	simscheduler "github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/trace"
 )
 
 type simulateFlags struct {
-	files, configs             []string
-	scenario, inputLog, replay string
-	recording                  string
-	timeline                   string
-	output                     cli.Output
-	until                      time.Duration
-	seed                       uint64
-	lag, latency               time.Duration
-	check                      bool
-	openb                      openbFlags
+	files, configs []string
+	scenario       string
+	recording      string
+	timeline       string
+	output         cli.Output
+	until          time.Duration
+	seed           uint64
+	lag, latency   time.Duration
+	check          bool
+	openb          openbFlags
 }
 
 func simulateCommand() *cobra.Command {
@@ -53,8 +51,6 @@ violated.`,
     --openb-pods openb_pod_list_default.csv
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill \
     --openb-priorities -o json
-  berth simulate -f dump.yaml --input-log run.jsonl
-  berth simulate --replay run.jsonl
   berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --recording day
   berth ui --journal day`,
 		Args: cli.NoArgs,
@@ -68,10 +64,6 @@ violated.`,
 	flags.DurationVar(&f.lag, "lag", reports.DefaultLag, "delay of watch events")
 	flags.DurationVar(&f.latency, "latency", reports.DefaultLatency, "one-way latency between client and API server")
 	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending and controllers finish their work (slow on large clusters)")
-	flags.StringVar(&f.inputLog, "input-log", "", "`file` for the scheduler's inputs and effects, as JSON lines, for --replay")
-	flags.StringVar(&f.inputLog, "journal", "", "former name of --input-log")
-	_ = flags.MarkDeprecated("journal", "use --input-log") // fails only for unknown flags
-	flags.StringVar(&f.replay, "replay", "", "`file` of --input-log to replay; compares every effect")
 	flags.StringVar(&f.recording, "recording", "", "`directory` for a recording of the scheduler, for berth replay --journal and the time slider of berth ui --journal. Without timestamps in -f, the simulation ends at the present")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
 	cli.AddOutputFlag(cmd, flags, &f.output)
@@ -92,9 +84,6 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if f.replay != "" {
-		return f.replayJournal(cmd.OutOrStdout(), o)
-	}
 	s, err := f.buildSimulation(o)
 	if err != nil {
 		return err
@@ -111,10 +100,8 @@ func (f *simulateFlags) validate(untilSet bool) error {
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
-	case f.replay != "" && (len(f.files) > 0 || f.inputLog != "" || f.recording != "" || f.openb.isSet()):
-		return errors.New("--replay: reads its inputs from the input log: remove -f, --input-log, --recording and --openb-*")
-	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
-		return errors.New("nothing to simulate: set -f, --scenario, --openb-nodes or --replay")
+	case len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
+		return errors.New("nothing to simulate: set -f, --scenario or --openb-nodes")
 	}
 	return f.openb.validate()
 }
@@ -169,11 +156,11 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings settings.Settings) (err error) {
 	var lines []sim.Line
 	s.Options.OnLine = func(l sim.Line) { lines = append(lines, l) }
-	closeRecords, err := f.recordSteps(s, settings)
+	stopRecording, err := f.startRecording(s, settings)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeRecords()) }()
+	defer func() { err = errors.Join(err, stopRecording()) }()
 	bar, start := cli.ProgressBar{W: os.Stderr}, time.Now()
 	s.Progress = func(elapsed time.Duration, c cluster.Counts) {
 		if time.Since(start) > time.Second {
@@ -199,44 +186,22 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings
 	return nil
 }
 
-// recordSteps makes the simulation write its input log and its recording, and returns a function that closes them.
-func (f *simulateFlags) recordSteps(s *trace.Simulation, settings settings.Settings) (closeAll func() error, err error) {
-	if f.recording != "" && s.Options.Start.IsZero() { // the time slider ends at the present
+// startRecording makes the simulation write a recording if the flag is set, and returns a function that closes it.
+func (f *simulateFlags) startRecording(s *trace.Simulation, settings settings.Settings) (stop func() error, err error) {
+	if f.recording == "" {
+		return func() error { return nil }, nil
+	}
+	if s.Options.Start.IsZero() { // the time slider ends at the present
 		s.Options.Start = time.Now().UTC().Truncate(time.Second).Add(-s.Until)
 	}
 	o := s.Options
 	s.Scenario.Configure(&o)
-	var records []func(*simscheduler.Step)
-	var closers []func() error
-	closeAll = func() (err error) {
-		for _, c := range closers {
-			err = errors.Join(err, c())
-		}
-		return err
+	r, err := newSimulationRecording(f.recording, settings, &o)
+	if err != nil {
+		return nil, err
 	}
-	if f.recording != "" { // before the input log is truncated: the directory may be rejected
-		r, err := newSimulationRecording(f.recording, settings, &o)
-		if err != nil {
-			return nil, err
-		}
-		records, closers = append(records, r.record), append(closers, r.close)
-	}
-	if f.inputLog != "" {
-		file, err := os.Create(f.inputLog)
-		if err != nil {
-			return nil, errors.Join(err, closeAll())
-		}
-		j := replay.NewWriter(file, &o)
-		records, closers = append(records, j.Record), append(closers, j.Close, file.Close)
-	}
-	if len(records) > 0 {
-		s.Options.Record = func(step *simscheduler.Step) {
-			for _, record := range records {
-				record(step)
-			}
-		}
-	}
-	return closeAll, nil
+	s.Options.Record = r.record
+	return r.close, nil
 }
 
 func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {
@@ -258,29 +223,5 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 			fmt.Fprintln(w)
 		}
 		return s.Print(w)
-	}})
-}
-
-func (f *simulateFlags) replayJournal(w io.Writer, o cluster.Options) error {
-	scenario, err := f.loadScenario()
-	if err != nil {
-		return err
-	}
-	scenario.Configure(&o) // option lines of the scenario apply, too
-	file, err := os.Open(f.replay)
-	if err != nil {
-		return fmt.Errorf("--replay: %w", err)
-	}
-	defer file.Close()
-	r, err := replay.Run(f.replay, file, o)
-	if err != nil {
-		return err
-	}
-	if r.FirstDifference > 0 {
-		return fmt.Errorf("%s:%d: effects differ\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
-	}
-	return f.output.Print(w, cli.Printable{Object: map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects}, Text: func(w io.Writer, _ bool) error {
-		_, err := fmt.Fprintf(w, "Identical: %d steps produced the %d recorded effects.\n", r.Steps, r.Effects)
-		return err
 	}})
 }

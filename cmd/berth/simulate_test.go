@@ -65,9 +65,6 @@ func TestSimulateErrors(t *testing.T) {
 		"invalid time":       {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "p.csv", podsHeader+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
 		"times swapped":      {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "q.csv", podsHeader+"a,1,1,0,0,,BE,Running,9,3,\n")}, "q.csv:2: creation_time 9, deletion_time 3"},
 		"no pods":            {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "e.csv", podsHeader)}, "e.csv: no pods"},
-		"replay and file":    {[]string{"--replay", "x", "-f", dump}, "remove -f"},
-		"missing journal":    {[]string{"--replay", "nothing.jsonl"}, "nothing.jsonl"},
-		"invalid journal":    {[]string{"--replay", dump}, "dump.yaml:1: journal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := runSimulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -87,29 +84,11 @@ func TestSimulateTrace(t *testing.T) {
 	}
 }
 
-// TestDeprecatedJournalFlag checks that --journal is accepted as the former name of --input-log.
-func TestDeprecatedJournalFlag(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "j.jsonl")
-	if _, err := runSimulate(t, "-f", writeFile(t, "dump.yaml", clusterYAML), "--journal", file, "--until", "1m"); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
-		t.Errorf("input log: got %d bytes, %v; want inputs", len(text), err)
-	}
-}
-
-func TestSimulateDumpAndReplay(t *testing.T) {
+func TestSimulateDump(t *testing.T) {
 	dump, scenario := writeFile(t, "dump.yaml", clusterYAML), writeFile(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
-	journal := filepath.Join(t.TempDir(), "j.jsonl")
-	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--input-log", journal, "-o", "json", "--seed", "7")
+	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "-o", "json", "--seed", "7")
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
 		t.Fatalf("got error %v, want 1 pod placed in:\n%s", err, out)
-	}
-	if out, err = runSimulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
-		t.Errorf("replay: got error %v, want identical effects: %s", err, out)
-	}
-	if _, err = runSimulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
-		t.Errorf("with another seed: got error %v, want one about the options", err)
 	}
 	failing := writeFile(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
 	if _, err := runSimulate(t, "-f", dump, "--scenario", failing); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
@@ -138,12 +117,8 @@ func TestSimulateRecording(t *testing.T) {
 			t.Errorf("%v before the end: pod b is on node %q, want %q", age, node, want)
 		}
 	}
-	journal := writeFile(t, "j.jsonl", "kept")
-	if _, err := runSimulate(t, "--scenario", scenario, "--recording", dir, "--journal", journal); err == nil || !strings.Contains(err.Error(), "must be a directory without one") {
+	if _, err := runSimulate(t, "--scenario", scenario, "--recording", dir); err == nil || !strings.Contains(err.Error(), "must be a directory without one") {
 		t.Errorf("a directory with a recording: got %v, want an error", err)
-	}
-	if text, err := os.ReadFile(journal); err != nil || string(text) != "kept" {
-		t.Errorf("journal after the error: got %q, %v; want it unchanged", text, err)
 	}
 }
 

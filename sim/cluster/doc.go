@@ -14,7 +14,6 @@
 //
 //   - sim/script: text scenarios
 //   - sim/random: generates and shrinks scenarios
-//   - sim/replay: records and replays the scheduler's inputs
 //   - sim/chaos: all displacements at once
 //   - sim/thrashing: futile moves
 //   - sim/trace: clusters and traces given by the user

@@ -98,12 +98,3 @@ var kindsByType = func() map[reflect.Type]Kind {
 
 // KindOf returns the kind of an object, or "" if the store does not hold it.
 func KindOf(o any) Kind { return kindsByType[reflect.TypeOf(o)] }
-
-// NewObject returns an empty object of a kind, or nil if scheduling does not read the kind.
-func NewObject(k Kind) Object {
-	if !slices.Contains(SchedulingKinds[:], k) {
-		return nil
-	}
-	o, _ := reflect.New(reflect.TypeOf(types[k]).Elem()).Interface().(Object)
-	return o
-}
