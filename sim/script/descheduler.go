@@ -1,7 +1,6 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,37 +12,28 @@ import (
 )
 
 // readDescheduler adds a descheduler with the policy of a file or the default one.
-func readDescheduler(p *parser, w *tokens) error {
-	if p.at != 0 {
-		return errors.New("the descheduler exists from the start; at is not allowed")
-	}
-	o, err := w.options("policy=", "compatible", "ignoreholds", "unheld", "others=", "first=", "every=")
-	if err != nil {
-		return err
-	}
+func readDescheduler(p *parser, w *tokens) {
+	p.failAt(w, "the descheduler exists from the start; at is not allowed")
+	o := w.options("policy=", "compatible", "ignoreholds", "unheld", "others=", "first=", "every=")
 	policy := config.DefaultDescheduler()
 	if o.has("policy") {
-		if err := p.checkFile(o.values["policy"]); err != nil {
-			return err
-		}
-		if policy, err = readPolicy(p.dir, o.values["policy"]); err != nil {
-			return err
-		}
+		policy = readPolicy(w, o.values["policy"], p.path(w, o.values["policy"]))
 	}
 	if policy.Policy.UsesMetrics() {
-		return fmt.Errorf("%s: measured usage is not supported", o.values["policy"])
+		w.failf("%s: measured usage is not supported", o.values["policy"])
 	}
 	d := descheduler.Options{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
 		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
 	if d.Interval <= 0 {
-		o.fail("every", "a duration such as 2m")
+		o.invalid("every", "a duration such as 2m")
 	}
 	var profile *framework.Profile
 	if o.has("others") {
 		c := framework.DefaultConfig()
 		c.Name = o.values["others"]
+		var err error
 		if profile, err = framework.NewProfile(c); err != nil {
-			return err
+			w.fail(err)
 		}
 		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}
 	}
@@ -52,16 +42,23 @@ func readDescheduler(p *parser, w *tokens) error {
 			s.Profiles = append(slices.Clone(s.Profiles), profile)
 		}
 	})
-	return o.err
 }
 
-func readPolicy(dir, file string) (config.Descheduler, error) {
-	docs, err := config.Documents([]string{dir + "/" + file})
+// readPolicy reads the policy in a file at a path.
+func readPolicy(w *tokens, file, path string) (policy config.Descheduler) {
+	if w.err != nil {
+		return policy
+	}
+	docs, err := config.Documents([]string{path})
+	switch {
+	case err != nil:
+	case len(docs) != 1:
+		err = fmt.Errorf("%s: has %d documents: must be one %s", file, len(docs), config.DeschedulerKind)
+	default:
+		policy, err = config.ReadDescheduler(docs[0], config.DeschedulerReadOptions{})
+	}
 	if err != nil {
-		return config.Descheduler{}, err
+		w.fail(err)
 	}
-	if len(docs) != 1 {
-		return config.Descheduler{}, fmt.Errorf("%s: has %d documents: must be one %s", file, len(docs), config.DeschedulerKind)
-	}
-	return config.ReadDescheduler(docs[0], config.DeschedulerReadOptions{})
+	return policy
 }

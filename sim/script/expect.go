@@ -1,13 +1,13 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -16,48 +16,34 @@ const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|g
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
 	`expect [at TIME] event "WORDS"|no event "WORDS"|recorded REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|terminating N`
 
-func readExpect(p *parser, w *tokens) (err error) {
-	if p.at != 0 {
-		return errors.New("write expect at TIME")
-	}
-	at := p.s.until
-	hasTime := w.accept("at")
+func readExpect(p *parser, w *tokens) {
+	p.failAt(w, "write expect at TIME")
+	at, hasTime := p.s.until, w.accept("at")
 	if hasTime {
-		if at, err = w.duration("at"); err != nil {
-			return err
-		}
+		at = w.duration("at")
 	}
-	f, err := expectation(w)
-	if err != nil {
-		return err
-	}
+	f := expectation(w)
 	s := p.s
 	s.expectations++
 	s.steps = append(s.steps, step{at: at, isExpectation: true, line: p.line, execute: f})
 	if !hasTime && at == 0 {
-		return fmt.Errorf("an expectation without at is checked at the end of the scenario, which an until line must set before line %d of %s", p.line, s.File)
+		w.failf("an expectation without at is checked at the end of the scenario, which an until line must set before line %d of %s", p.line, s.File)
 	}
-	return nil
 }
 
 // deprecatedExpectations maps former names of expectations to the current ones.
 var deprecatedExpectations = map[string]string{"told": "recorded", "deleting": "terminating"}
 
 // expectation reads an expectation and returns the function that checks it.
-func expectation(w *tokens) (func(*run) error, error) {
+func expectation(w *tokens) func(*run) error {
 	word, _ := w.next()
-	if current, deprecated := deprecatedExpectations[word]; deprecated {
-		word = current
-	}
-	switch word {
+	switch word = currentName(deprecatedExpectations, word); word {
 	case "pod":
 		return expectPod(w)
 	case "event":
 		return expectEvent(w, true)
 	case "no":
-		if err := w.literal("event"); err != nil {
-			return nil, err
-		}
+		w.literal("event")
 		return expectEvent(w, false)
 	case "recorded":
 		return expectRecorded(w)
@@ -65,52 +51,41 @@ func expectation(w *tokens) (func(*run) error, error) {
 		return expectNode(w)
 	case "victims":
 		return expectVictims(w)
-	case "budget":
-		return expectBudget(w)
-	case "service":
-		return expectNumbers(w, "service", endpointNumbers)
-	case "replicaset":
-		return expectNumbers(w, "replicaset", replicaNumbers)
+	case "budget", "service", "replicaset":
+		return expectStatus(w, word)
 	case "holds":
 		return expectHolds(w)
 	case "bound", "pending", "running", "terminating", "failed":
 		return expectCount(w, word)
-	default:
-		return nil, fmt.Errorf("expectation %q: must be one of pod, event, no event, recorded, node, victims, budget, service, replicaset, holds, bound, pending, running, terminating, failed", word)
 	}
+	w.failf("expectation %q: must be one of pod, event, no event, recorded, node, victims, budget, service, replicaset, holds, bound, pending, running, terminating, failed", word)
+	return nil
 }
 
 // expectEvent reads text that a line of the timeline must contain, or none if want is not set.
-func expectEvent(w *tokens, want bool) (func(*run) error, error) {
+func expectEvent(w *tokens, want bool) func(*run) error {
 	text, ok := w.quoted()
 	if !ok {
-		return nil, errors.New("the text is missing; put it in double quotes")
+		w.failf("the text is missing; put it in double quotes")
 	}
 	return func(r *run) error {
-		for _, l := range r.result.Timeline {
-			if strings.Contains(l.Text, text) {
-				if want {
-					return nil
-				}
-				return fmt.Errorf("there is an event %q at %v", l.Text, l.At)
-			}
+		i := slices.IndexFunc(r.result.Timeline, func(l sim.Line) bool { return strings.Contains(l.Text, text) })
+		switch {
+		case want && i < 0:
+			return fmt.Errorf("no event so far contains %q", text)
+		case !want && i >= 0:
+			l := r.result.Timeline[i]
+			return fmt.Errorf("there is an event %q at %v", l.Text, l.At)
 		}
-		if !want {
-			return nil
-		}
-		return fmt.Errorf("no event so far contains %q", text)
-	}, nil
+		return nil
+	}
 }
 
 // expectVictims reads the expected victims of preemption.
-func expectVictims(w *tokens) (func(*run) error, error) {
+func expectVictims(w *tokens) func(*run) error {
 	var want []string
 	for len(w.list) > 0 {
-		name, err := w.name("a victim")
-		if err != nil {
-			return nil, err
-		}
-		if name != "none" {
+		if name := w.name("a victim"); name != "none" {
 			want = append(want, objectKey(store.Pods, name))
 		}
 	}
@@ -122,19 +97,27 @@ func expectVictims(w *tokens) (func(*run) error, error) {
 				got = append(got, l.Object)
 			}
 		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
+		if slices.Sort(got); !slices.Equal(got, want) {
 			return fmt.Errorf("victims so far are %v, want %v", got, want)
 		}
 		return nil
-	}, nil
+	}
+}
+
+// expectHolds reads the expected number of Holds.
+func expectHolds(w *tokens) func(*run) error {
+	want := w.count("holds")
+	return func(r *run) error {
+		if got := len(r.w.API().List(store.Holds)); got != want {
+			return fmt.Errorf("there are %d Holds, want %d", got, want)
+		}
+		return nil
+	}
 }
 
 // expectCount reads the expected number of pods in a state.
-func expectCount(w *tokens, state string) (func(*run) error, error) {
-	word, _ := w.next()
-	o := &options{values: map[string]string{state: word}}
-	want := int(o.number(state, 0, 0, 1<<31-1))
+func expectCount(w *tokens, state string) func(*run) error {
+	want := w.count(state)
 	return func(r *run) error {
 		got := 0
 		for _, obj := range r.w.API().List(store.Pods) {
@@ -146,5 +129,5 @@ func expectCount(w *tokens, state string) (func(*run) error, error) {
 			return fmt.Errorf("%d pods are %s, want %d", got, state, want)
 		}
 		return nil
-	}, o.err
+	}
 }

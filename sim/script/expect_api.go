@@ -2,63 +2,86 @@ package script
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// expectBudget reads the expected status of a budget.
-func expectBudget(w *tokens) (func(*run) error, error) {
-	name, err := w.name("the budget")
-	if err != nil {
-		return nil, err
+// statuses are the words of an expected status, by kind, and the functions that return the actual values in the order of the
+// words, or nil if the object does not exist.
+var statuses = map[string]struct {
+	words  []string
+	values func(r *run, name string) []any
+}{
+	"budget": {[]string{"allowed", "desired", "healthy", "expected", "entries", "reason"}, func(r *run, name string) []any {
+		b := get[*policyv1.PodDisruptionBudget](r, name)
+		if b == nil {
+			return nil
+		}
+		s, reason := &b.Status, ""
+		if len(s.Conditions) > 0 {
+			reason = s.Conditions[0].Reason
+		}
+		return []any{s.DisruptionsAllowed, s.DesiredHealthy, s.CurrentHealthy, s.ExpectedPods, len(s.DisruptedPods), reason}
+	}},
+	"service": {[]string{"ready", "terminating", "serving"}, func(r *run, name string) []any {
+		if get[*corev1.Service](r, name) == nil {
+			return nil
+		}
+		n := endpoints.Count(r.w.API().EndpointSlices(objectKey(store.Services, name)))
+		return []any{n.Ready, n.Terminating, n.ServingTerminating}
+	}},
+	"replicaset": {[]string{"replicas", "ready", "terminating"}, func(r *run, name string) []any {
+		s := get[*appsv1.ReplicaSet](r, name)
+		if s == nil {
+			return nil
+		}
+		var terminating int32
+		if s.Status.TerminatingReplicas != nil {
+			terminating = *s.Status.TerminatingReplicas
+		}
+		return []any{s.Status.Replicas, s.Status.ReadyReplicas, terminating}
+	}},
+}
+
+// expectStatus reads an object's name and its expected status.
+func expectStatus(w *tokens, kind string) func(*run) error {
+	status := statuses[kind]
+	name := w.name("the " + kind)
+	o := w.options(strings.Split(strings.Join(status.words, "= ")+"=", " ")...)
+	if len(o.values) == 0 {
+		w.failf("%s %s: must have an expected value of %s", kind, name, strings.Join(o.accepted, " "))
 	}
-	o, err := w.options("allowed=", "desired=", "healthy=", "expected=", "entries=", "reason=")
-	if err != nil {
-		return nil, err
-	}
-	want := map[string]int64{}
-	for _, key := range []string{"allowed", "desired", "healthy", "expected", "entries"} {
-		if o.has(key) {
-			want[key] = o.number(key, 0, -1<<31, 1<<31-1)
+	for word := range o.values {
+		if word != "reason" {
+			o.values[word] = strconv.FormatInt(o.number(word, 0, -1<<31, 1<<31-1), 10)
 		}
 	}
 	return func(r *run) error {
-		object, _ := r.w.API().Get(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name))
-		b, ok := object.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return fmt.Errorf("there is no budget %s", name)
+		actual := status.values(r, name)
+		if actual == nil {
+			return fmt.Errorf("there is no %s %s", kind, name)
 		}
-		s := &b.Status
-		actual := map[string]int64{"allowed": int64(s.DisruptionsAllowed), "desired": int64(s.DesiredHealthy), "healthy": int64(s.CurrentHealthy),
-			"expected": int64(s.ExpectedPods), "entries": int64(len(s.DisruptedPods))}
-		for _, key := range o.accepted {
-			key = strings.TrimSuffix(key, "=")
-			if n, expected := want[key]; expected && actual[key] != n {
-				return fmt.Errorf("budget %s has %s=%d, want %d", name, key, actual[key], n)
+		for i, word := range status.words {
+			if got := fmt.Sprint(actual[i]); o.has(word) && got != o.values[word] {
+				return fmt.Errorf("%s %s has %s=%s, want %s", kind, name, word, got, o.values[word])
 			}
 		}
-		if reason := o.values["reason"]; reason != "" && (len(s.Conditions) == 0 || s.Conditions[0].Reason != reason) {
-			return fmt.Errorf("budget %s has the conditions %v, want one of reason %s", name, s.Conditions, reason)
-		}
 		return nil
-	}, o.err
+	}
 }
 
 // expectRecorded reads an expected API event.
-func expectRecorded(w *tokens) (func(*run) error, error) {
-	reason, err := w.name("the reason")
-	if err != nil {
-		return nil, err
-	}
-	name, err := w.name("the object")
-	if err != nil {
-		return nil, err
-	}
+func expectRecorded(w *tokens) func(*run) error {
+	reason, name := w.name("the reason"), w.name("the object")
 	text, _ := w.quoted()
 	return func(r *run) error {
 		var notes []string
@@ -73,63 +96,35 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 			notes = append(notes, e.Reason+": "+e.Note)
 		}
 		return fmt.Errorf("no event of reason %s about %s contains %q; events are %q", reason, name, text, notes)
-	}, nil
+	}
 }
 
 // expectNode reads the expected state of a node.
-func expectNode(w *tokens) (func(*run) error, error) {
-	name, err := w.name("the node")
-	if err != nil {
-		return nil, err
-	}
-	state, err := w.name("the expected state")
-	if err != nil {
-		return nil, err
-	}
-	taint := ""
+func expectNode(w *tokens) func(*run) error {
+	name, state, taint := w.name("the node"), w.name("the expected state"), ""
 	switch state {
 	case "tainted", "untainted":
-		if taint, err = w.name("the taint"); err != nil {
-			return nil, err
-		}
+		taint = w.name("the taint")
 	case "ready", "notready", "unknown":
 	default:
-		return nil, fmt.Errorf("node state %q: must be one of tainted, untainted, ready, notready, unknown", state)
+		w.failf("node state %q: must be one of tainted, untainted, ready, notready, unknown", state)
 	}
 	return func(r *run) error {
-		o, _ := r.w.API().Get(store.Nodes, name)
-		n, ok := o.(*corev1.Node)
-		if !ok {
+		n := get[*corev1.Node](r, name)
+		if n == nil {
 			return fmt.Errorf("there is no node %s", name)
 		}
 		if !nodeMatches(n, state, taint) {
 			return fmt.Errorf("node %s has taints %v and conditions %v; want it %s %s", name, n.Spec.Taints, n.Status.Conditions, state, taint)
 		}
 		return nil
-	}, nil
+	}
 }
 
 func nodeMatches(n *corev1.Node, state, taint string) bool {
-	found := false
-	for _, t := range n.Spec.Taints {
-		key, effect, _ := strings.Cut(taint, ":")
-		found = found || t.Key == key && (effect == "" || effect == string(t.Effect))
-	}
-	ready := corev1.ConditionStatus("")
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			ready = c.Status
-		}
-	}
-	switch state {
-	case "tainted":
-		return found
-	case "untainted":
-		return !found
-	case "ready":
-		return ready == corev1.ConditionTrue
-	case "unknown":
-		return ready == corev1.ConditionUnknown
-	}
-	return ready == corev1.ConditionFalse
+	key, effect, _ := strings.Cut(taint, ":")
+	isTainted := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key && (effect == "" || effect == string(t.Effect)) })
+	ready := store.NodeConditionStatus(n, corev1.NodeReady)
+	return map[string]bool{"tainted": isTainted, "untainted": !isTainted,
+		"ready": ready == corev1.ConditionTrue, "notready": ready == corev1.ConditionFalse, "unknown": ready == corev1.ConditionUnknown}[state]
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,32 +15,20 @@ import (
 var deprecatedPodStates = map[string]string{"held": "gated", "gone": "deleted", "deleting": "terminating"}
 
 // expectPod reads the expected state of a pod.
-func expectPod(w *tokens) (func(*run) error, error) {
-	name, err := w.name("the pod")
-	if err != nil {
-		return nil, err
-	}
-	state, err := w.name("the expected state")
-	if err != nil {
-		return nil, err
-	}
-	if current, deprecated := deprecatedPodStates[state]; deprecated {
-		state = current
-	}
+func expectPod(w *tokens) func(*run) error {
+	name, state := w.name("the pod"), currentName(deprecatedPodStates, w.name("the expected state"))
 	argument, text := "", ""
 	switch state {
 	case "on", "nominated", "disrupted":
-		if argument, err = w.name("the node, or the reason"); err != nil {
-			return nil, err
-		}
+		argument = w.name("the node, or the reason")
 	case "pending", "failed":
 		text, _ = w.quoted()
 	case "bound", "gated", "deleted", "running", "succeeded", "terminating", "ready", "unready":
 	default:
-		return nil, fmt.Errorf("pod state %q: must be one of on, bound, pending, nominated, running, succeeded, failed, gated, terminating, deleted, disrupted, ready, unready", state)
+		w.failf("pod state %q: must be one of on, bound, pending, nominated, running, succeeded, failed, gated, terminating, deleted, disrupted, ready, unready", state)
 	}
 	return func(r *run) error {
-		p := r.w.API().Pod(objectKey(store.Pods, name))
+		p := get[*corev1.Pod](r, name)
 		if p == nil {
 			if state == "deleted" {
 				return nil
@@ -50,7 +39,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+argument+text))
 		}
 		return nil
-	}, nil
+	}
 }
 
 // podMatches reports whether a pod is in a state. The argument is the node or the reason of the
@@ -73,7 +62,7 @@ func podMatches(p *corev1.Pod, state, argument, text string) bool {
 	case "terminating":
 		return p.DeletionTimestamp != nil
 	case "ready", "unready":
-		return (podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
+		return store.PodReady(p) == (state == "ready")
 	case "disrupted":
 		c := conversion.ActiveDisruptionTarget(p)
 		return c != nil && c.Reason == argument
@@ -81,13 +70,10 @@ func podMatches(p *corev1.Pod, state, argument, text string) bool {
 	return strings.EqualFold(string(p.Status.Phase), state)
 }
 
-func podScheduled(p *corev1.Pod) corev1.PodCondition { return podCondition(p, corev1.PodScheduled) }
-
-func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, c := range p.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
+// podScheduled returns the condition PodScheduled; it is empty if the pod has none.
+func podScheduled(p *corev1.Pod) corev1.PodCondition {
+	if i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }); i >= 0 {
+		return p.Status.Conditions[i]
 	}
 	return corev1.PodCondition{}
 }

@@ -44,8 +44,20 @@ func splitWords(line string) ([]string, error) {
 	}
 }
 
-// tokens are the unread words of a line.
-type tokens struct{ list []string }
+// tokens are the unread words of a line. After an error, methods return zero values, and err is the first error.
+type tokens struct {
+	list []string
+	err  error
+}
+
+// fail records an error.
+func (w *tokens) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *tokens) failf(format string, args ...any) { w.fail(fmt.Errorf(format, args...)) }
 
 // next reads the next word.
 func (w *tokens) next() (string, bool) {
@@ -58,20 +70,20 @@ func (w *tokens) next() (string, bool) {
 }
 
 // name reads a word that is neither quoted nor key=value. Errors contain the description.
-func (w *tokens) name(description string) (string, error) {
+func (w *tokens) name(description string) string {
 	s, ok := w.next()
 	if !ok || strings.ContainsAny(s, "=\"") {
-		return "", fmt.Errorf("%s is missing", description)
+		w.failf("%s is missing", description)
+		return ""
 	}
-	return s, nil
+	return s
 }
 
 // literal reads a given word.
-func (w *tokens) literal(want string) error {
+func (w *tokens) literal(want string) {
 	if s, ok := w.next(); !ok || s != want {
-		return fmt.Errorf("%q: must be %q", s, want)
+		w.failf("%q: must be %q", s, want)
 	}
-	return nil
 }
 
 // accept reads the next word if it is the given one.
@@ -93,21 +105,28 @@ func (w *tokens) quoted() (string, bool) {
 }
 
 // duration reads a duration.
-func (w *tokens) duration(description string) (time.Duration, error) {
+func (w *tokens) duration(description string) time.Duration {
 	s, ok := w.next()
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 || d > 1000*time.Hour {
-		return 0, fmt.Errorf("%s: %q: must be a duration such as 90s, 1m30s, up to 1000h", description, s)
+		w.failf("%s: %q: must be a duration such as 90s, 1m30s, up to 1000h", description, s)
+		return 0
 	}
-	return d, nil
+	return d
 }
 
-// end returns an error if words remain.
-func (w *tokens) end() error {
+// count reads a number of things that are in a state.
+func (w *tokens) count(state string) int {
+	word, _ := w.next()
+	o := &options{tokens: w, values: map[string]string{state: word}}
+	return int(o.number(state, 0, 0, 1<<31-1))
+}
+
+// end fails if words remain.
+func (w *tokens) end() {
 	if len(w.list) > 0 {
-		return fmt.Errorf("unexpected words: %s", strings.Join(w.list, " "))
+		w.failf("unexpected words: %s", strings.Join(w.list, " "))
 	}
-	return nil
 }
 
 // maxRange is the maximum size of a name range.

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -16,55 +17,36 @@ import (
 
 // addObjects adds a step that creates objects.
 func (p *parser) addObjects(objects ...store.Object) {
-	p.addStep(func(r *run) error {
+	p.addStep(func(r *run) {
 		for _, o := range objects {
-			if err := r.create(o); err != nil {
-				return err
+			if r.create(o); r.err != nil {
+				return
 			}
 		}
-		return nil
 	})
 }
 
 // addNamedObjects reads a name or range and adds a step that creates an object for each.
-func (p *parser) addNamedObjects(w *tokens, kind string, accepted []string, newObject func(name string, o *options) store.Object) error {
-	name, err := w.name("the name of the " + kind)
-	if err != nil {
-		return err
-	}
-	names, err := p.expand(name)
-	if err != nil {
-		return err
-	}
-	o, err := w.options(accepted...)
-	if err != nil {
-		return err
-	}
+func (p *parser) addNamedObjects(w *tokens, kind string, accepted []string, newObject func(name string, o *options) store.Object) {
+	names, o := p.readNames(w, "the name of the "+kind), w.options(accepted...)
 	var objects []store.Object
 	for _, n := range names {
-		if err := checkName(n); err != nil {
-			return err
+		if w.checkName(n); w.err != nil {
+			return
 		}
 		objects = append(objects, newObject(n, o))
-		if o.err != nil {
-			return o.err
-		}
 	}
 	p.addObjects(objects...)
-	return nil
 }
 
-// namespace returns the namespace of the line.
-func (o *options) namespace() string {
-	if ns := o.values["ns"]; ns != "" {
-		return ns
-	}
-	return metav1.NamespaceDefault
+// metadata returns the metadata of a namespaced object.
+func (o *options) metadata(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: cmp.Or(o.values["ns"], metav1.NamespaceDefault), Name: name}
 }
 
-func readNode(p *parser, w *tokens) error {
+func readNode(p *parser, w *tokens) {
 	accepted := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
-	return p.addNamedObjects(w, "node", accepted, func(name string, o *options) store.Object {
+	p.addNamedObjects(w, "node", accepted, func(name string, o *options) store.Object {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 		n.Status.Capacity = corev1.ResourceList{
 			corev1.ResourceCPU: o.quantity("cpu", "4"), corev1.ResourceMemory: o.quantity("memory", "8Gi"), corev1.ResourcePods: o.quantity("pods", "110"),
@@ -73,14 +55,18 @@ func readNode(p *parser, w *tokens) error {
 			n.Status.Capacity[corev1.ResourceEphemeralStorage] = o.quantity("storage", "0")
 		}
 		o.resources("res", n.Status.Capacity)
-		for _, t := range o.list("taints") {
-			n.Spec.Taints = append(n.Spec.Taints, o.taint("taints", t))
+		for _, s := range o.list("taints") {
+			t, err := parseTaint(s)
+			if err != nil {
+				o.invalid("taints", err.Error())
+			}
+			n.Spec.Taints = append(n.Spec.Taints, t)
 		}
 		n.Spec.Unschedulable = o.has("unschedulable")
 		n.Annotations = o.usageAnnotation(usage.ParseNode)
 		if c, ok := o.values["capacity"]; ok {
 			if _, err := usage.ParseCapacity(c, 1, 1, 1); err != nil {
-				o.fail("capacity", err.Error())
+				o.invalid("capacity", err.Error())
 			}
 			n.Annotations = map[string]string{usage.Annotation: n.Annotations[usage.Annotation], usage.CapacityAnnotation: c}
 		}
@@ -105,15 +91,6 @@ func (o *options) resources(key string, list corev1.ResourceList) {
 	}
 }
 
-// taint reads key[=value]:effect.
-func (o *options) taint(key, s string) corev1.Taint {
-	t, err := parseTaint(s)
-	if err != nil {
-		o.fail(key, err.Error())
-	}
-	return t
-}
-
 func parseTaint(s string) (corev1.Taint, error) {
 	pair, effect, _ := strings.Cut(s, ":")
 	k, v, _ := strings.Cut(pair, "=")
@@ -124,13 +101,14 @@ func parseTaint(s string) (corev1.Taint, error) {
 	return corev1.Taint{Key: k, Value: v, Effect: e}, nil
 }
 
-func readBudget(p *parser, w *tokens) error {
+func readBudget(p *parser, w *tokens) {
 	accepted := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
-	return p.addNamedObjects(w, "budget", accepted, func(name string, o *options) store.Object {
-		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
+	p.addNamedObjects(w, "budget", accepted, func(name string, o *options) store.Object {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: o.metadata(name)}
+		b.Generation = 1
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
-		if always := policyv1.AlwaysAllow; o.has("always") {
-			b.Spec.UnhealthyPodEvictionPolicy = &always
+		if o.has("always") {
+			b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
 		}
 		amount := func(key string) *intstr.IntOrString {
 			if !o.has(key) {
@@ -138,36 +116,36 @@ func readBudget(p *parser, w *tokens) error {
 			}
 			v := intstr.Parse(o.values[key])
 			if n, err := intstr.GetScaledValueFromIntOrPercent(&v, 100, true); err != nil || n < 0 {
-				o.fail(key, "a number or a percentage")
+				o.invalid(key, "a number or a percentage")
 			}
 			return &v
 		}
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount("minAvailable"), amount("maxUnavailable")
-		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) && o.err == nil {
-			o.err = errors.New("must have exactly one of minAvailable= and maxUnavailable=")
+		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) {
+			o.failf("must have exactly one of minAvailable= and maxUnavailable=")
 		}
 		return b
 	})
 }
 
-func readPriorityClass(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
+func readPriorityClass(p *parser, w *tokens) {
+	p.addNamedObjects(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
 		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(o.number("value", 0, -1<<31, 1<<31-1)), GlobalDefault: o.has("default")}
-		if policy := corev1.PreemptNever; o.has("never") {
-			c.PreemptionPolicy = &policy
+		if o.has("never") {
+			c.PreemptionPolicy = new(corev1.PreemptNever)
 		}
 		return c
 	})
 }
 
-func readNamespace(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
+func readNamespace(p *parser, w *tokens) {
+	p.addNamedObjects(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 	})
 }
 
-func readService(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match"), IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
+func readService(p *parser, w *tokens) {
+	p.addNamedObjects(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
+		return &corev1.Service{ObjectMeta: o.metadata(name), Spec: corev1.ServiceSpec{Selector: o.labels("match"), IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
 	})
 }

@@ -13,43 +13,33 @@ import (
 
 // options are the key=value words and flags of a line. Each must be accepted and occur at most once.
 type options struct {
+	*tokens
 	values   map[string]string
 	accepted []string
-	err      error
 }
 
 // options reads all remaining words.
-func (w *tokens) options(accepted ...string) (*options, error) {
-	o := &options{values: map[string]string{}, accepted: accepted}
+func (w *tokens) options(accepted ...string) *options {
+	o := &options{tokens: w, values: map[string]string{}, accepted: accepted}
 	for len(w.list) > 0 {
 		word, _ := w.next()
 		key, value, hasValue := strings.Cut(word, "=")
-		flag := slices.Contains(accepted, key) && !hasValue
-		if !flag && !(hasValue && slices.Contains(accepted, key+"=")) {
-			return nil, fmt.Errorf("unknown word %q: must be one of %s", word, strings.Join(accepted, " "))
+		if flag := slices.Contains(accepted, key) && !hasValue; !flag && !(hasValue && slices.Contains(accepted, key+"=")) {
+			w.failf("unknown word %q: must be one of %s", word, strings.Join(accepted, " "))
 		}
-		if _, exists := o.values[key]; exists {
-			return nil, fmt.Errorf("%s is given twice", key)
+		if o.has(key) {
+			w.failf("%s is given twice", key)
 		}
 		o.values[key] = value
 	}
-	return o, nil
+	return o
 }
 
 func (o *options) has(key string) bool { _, ok := o.values[key]; return ok }
 
-// fail records the first error: a value that is not what want describes.
-func (o *options) fail(key, want string) {
-	if o.err == nil {
-		o.err = fmt.Errorf("%s=%s: must be %s", key, o.values[key], want)
-	}
-}
-
-// failWith records the first error: an invalid value, described by err.
-func (o *options) failWith(key string, err error) {
-	if o.err == nil {
-		o.err = fmt.Errorf("%s=%s: %w", key, o.values[key], err)
-	}
+// invalid fails because a value is not what want describes.
+func (o *options) invalid(key, want string) {
+	o.failf("%s=%s: must be %s", key, o.values[key], want)
 }
 
 func (o *options) quantity(key, fallback string) resource.Quantity {
@@ -59,43 +49,40 @@ func (o *options) quantity(key, fallback string) resource.Quantity {
 	}
 	q, err := resource.ParseQuantity(s)
 	if err != nil || q.Sign() < 0 {
-		o.fail(key, "a quantity such as 500m, 4 or 8Gi")
+		o.invalid(key, "a quantity such as 500m, 4 or 8Gi")
 	}
 	return q
 }
 
 func (o *options) number(key string, fallback, least, greatest int64) int64 {
-	s, ok := o.values[key]
-	if !ok {
+	if !o.has(key) {
 		return fallback
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
+	n, err := strconv.ParseInt(o.values[key], 10, 64)
 	if err != nil || n < least || n > greatest {
-		o.fail(key, fmt.Sprintf("a whole number from %d to %d", least, greatest))
+		o.invalid(key, fmt.Sprintf("a whole number from %d to %d", least, greatest))
 	}
 	return n
 }
 
-func (o *options) share(key string) float64 {
-	s, ok := o.values[key]
-	if !ok {
-		return 0
+func (o *options) share(key string, fallback float64) float64 {
+	if !o.has(key) {
+		return fallback
 	}
-	f, err := strconv.ParseFloat(s, 64)
+	f, err := strconv.ParseFloat(o.values[key], 64)
 	if err != nil || !(f >= 0 && f <= 1) {
-		o.fail(key, "a share from 0 to 1")
+		o.invalid(key, "a share from 0 to 1")
 	}
 	return f
 }
 
 func (o *options) duration(key string, fallback time.Duration) time.Duration {
-	s, ok := o.values[key]
-	if !ok {
+	if !o.has(key) {
 		return fallback
 	}
-	d, err := time.ParseDuration(s)
+	d, err := time.ParseDuration(o.values[key])
 	if err != nil || d < 0 {
-		o.fail(key, "a duration such as 30s")
+		o.invalid(key, "a duration such as 30s")
 	}
 	return d
 }
@@ -105,8 +92,7 @@ func (o *options) grace() *int64 {
 	if !o.has("grace") {
 		return nil
 	}
-	seconds := int64(o.duration("grace", 0) / time.Second)
-	return &seconds
+	return new(int64(o.duration("grace", 0) / time.Second))
 }
 
 func (o *options) list(key string) []string {
@@ -123,7 +109,7 @@ func (o *options) labels(key string) map[string]string {
 	}
 	m, err := parseLabels(o.values[key])
 	if err != nil {
-		o.fail(key, err.Error())
+		o.invalid(key, err.Error())
 	}
 	return m
 }
@@ -140,10 +126,9 @@ func parseLabels(s string) (map[string]string, error) {
 	return m, nil
 }
 
-// checkName returns an error if a name is invalid.
-func checkName(name string) error {
+// checkName fails if a name is invalid.
+func (w *tokens) checkName(name string) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("invalid name %q: %s", name, problems[0])
+		w.failf("invalid name %q: %s", name, problems[0])
 	}
-	return nil
 }

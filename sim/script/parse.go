@@ -89,25 +89,28 @@ func parseWith(p *parser, file, text string) (*Scenario, error) {
 	return s, nil
 }
 
-// expand expands a range of names.
-func (p *parser) expand(name string) ([]string, error) {
+// readNames reads a name or a range of names.
+func (p *parser) readNames(w *tokens, description string) []string {
+	name := w.name(description)
 	names, err := expand(name)
-	p.names += len(names) * (1 + p.length/256)
-	if err == nil && p.untrusted && p.names > p.maxNames {
-		return nil, fmt.Errorf("%s: the scenario has more than %d names: use shorter ranges", name, p.maxNames)
+	if err != nil {
+		w.fail(err)
 	}
-	return names, err
+	if p.names += len(names) * (1 + p.length/256); p.untrusted && p.names > p.maxNames {
+		w.failf("%s: the scenario has more than %d names: use shorter ranges", name, p.maxNames)
+	}
+	return names
 }
 
-// checkFile returns an error if the scenario must not refer to a file.
-func (p *parser) checkFile(file string) error {
-	if p.untrusted {
-		return fmt.Errorf("%s: files are not available here: the scenario must not refer to files", file)
+// path returns the path of a file. It fails if the scenario must not refer to the file.
+func (p *parser) path(w *tokens, file string) string {
+	switch {
+	case p.untrusted:
+		w.failf("%s: files are not available here: the scenario must not refer to files", file)
+	case strings.Contains(file, "..") || strings.HasPrefix(file, "/"):
+		w.failf("%s: must be a file in or below the directory of the scenario", file)
 	}
-	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return fmt.Errorf("%s: must be a file in or below the directory of the scenario", file)
-	}
-	return nil
+	return p.dir + "/" + file
 }
 
 // Expectations returns the number of expectations.
@@ -142,36 +145,50 @@ func (p *parser) read(line string) error {
 	if err != nil || len(words) == 0 {
 		return err
 	}
-	w := &tokens{words}
+	w := &tokens{list: words}
 	p.at = 0
 	if w.accept("at") {
-		if p.at, err = w.duration("at"); err != nil {
-			return err
+		if p.at = w.duration("at"); w.err != nil {
+			return w.err
 		}
 	}
 	word, ok := w.next()
 	if !ok {
 		return errors.New("no action at that time: must be one of " + verbList())
 	}
-	if current, deprecated := deprecatedVerbs[word]; deprecated {
-		word = current
-	}
+	word = currentName(deprecatedVerbs, word)
 	v, ok := verbs[word]
 	if !ok {
 		return fmt.Errorf("unknown verb %q: must be one of %s", word, verbList())
 	}
-	if err := v.read(p, w); err != nil {
-		return fmt.Errorf("%s: %w; write: %s", word, err, v.usage)
-	}
-	if err := w.end(); err != nil {
-		return fmt.Errorf("%s: %w; write: %s", word, err, v.usage)
+	v.read(p, w)
+	if w.end(); w.err != nil {
+		return fmt.Errorf("%s: %w; write: %s", word, w.err, v.usage)
 	}
 	return nil
 }
 
+// currentName returns the current name for a deprecated one; other names are returned unchanged.
+func currentName(deprecated map[string]string, name string) string {
+	if current, ok := deprecated[name]; ok {
+		return current
+	}
+	return name
+}
+
 // addStep adds a step at the line's time.
-func (p *parser) addStep(f func(*run) error) {
-	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, execute: f})
+func (p *parser) addStep(f func(*run)) {
+	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, execute: func(r *run) error {
+		f(r)
+		return r.err
+	}})
+}
+
+// failAt fails if the line has a time.
+func (p *parser) failAt(w *tokens, reason string) {
+	if p.at != 0 {
+		w.fail(errors.New(reason))
+	}
 }
 
 // addOption adds a change of the simulation options.

@@ -25,21 +25,21 @@ var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "c
 	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
 	"usage=", "storagelimit=", "emptydir=", "containers="}
 
-func readPod(p *parser, w *tokens) error { return p.addNamedObjects(w, "pod", podOptions, newPod) }
+func readPod(p *parser, w *tokens) { p.addNamedObjects(w, "pod", podOptions, newPod) }
 
 // newPod returns the pod of a line.
 func newPod(name string, o *options) store.Object {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Labels: o.labels("labels")}}
+	pod := &corev1.Pod{ObjectMeta: o.metadata(name)}
+	pod.Labels = o.labels("labels")
 	s := &pod.Spec
 	s.Containers = []corev1.Container{{Name: "main", Image: "main"}}
 	setRequests(&s.Containers[0], o)
 	s.NodeName, s.SchedulerName, s.PriorityClassName = o.values["node"], o.values["scheduler"], o.values["class"]
 	if o.has("priority") {
-		n := int32(o.number("priority", 0, -1<<31, 2_000_001_000))
-		s.Priority = &n
+		s.Priority = new(int32(o.number("priority", 0, -1<<31, 2_000_001_000)))
 	}
-	if policy := corev1.PreemptNever; o.has("never") {
-		s.PreemptionPolicy = &policy
+	if o.has("never") {
+		s.PreemptionPolicy = new(corev1.PreemptNever)
 	}
 	s.NodeSelector = o.labels("selector")
 	for _, t := range o.list("tolerate") {
@@ -72,7 +72,7 @@ func setRequests(c *corev1.Container, o *options) {
 	for _, s := range o.list("ports") {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil || n < 1 || n > 65535 {
-			o.fail("ports", "ports from 1 to 65535, such as 80,443")
+			o.invalid("ports", "ports from 1 to 65535, such as 80,443")
 		}
 		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: int32(n), HostPort: int32(n), Protocol: corev1.ProtocolTCP})
 	}
@@ -117,9 +117,7 @@ func (o *options) setLifecycle(p *corev1.Pod) {
 	if o.has("replace") {
 		annotations[fakeowners.ReplaceAnnotation] = "true"
 	}
-	for annotation, script := range o.usageAnnotation(usage.ParsePod) {
-		annotations[annotation] = script
-	}
+	maps.Copy(annotations, o.usageAnnotation(usage.ParsePod))
 	if len(annotations) > 0 {
 		p.Annotations = annotations
 	}
@@ -128,11 +126,10 @@ func (o *options) setLifecycle(p *corev1.Pod) {
 	case "", corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
 		p.Spec.RestartPolicy = r
 	default:
-		o.fail("restart", "Always, OnFailure or Never")
+		o.invalid("restart", "Always, OnFailure or Never")
 	}
 	if owner := o.values["owner"]; owner != "" {
-		isController := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(fakeowners.UIDPrefix + owner), Controller: &isController}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(fakeowners.UIDPrefix + owner), Controller: new(true)}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
 			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, types.UID("missing/"+name)
 		}
@@ -144,43 +141,38 @@ func (o *options) setAffinity(s *corev1.PodSpec) {
 	if o.has("spread") {
 		c, err := parseSpreadConstraint(o.values["spread"])
 		if err != nil {
-			o.fail("spread", err.Error())
+			o.invalid("spread", err.Error())
 		}
 		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{c}
 	}
-	var a corev1.Affinity
+	a := corev1.Affinity{NodeAffinity: o.nodeAffinity()}
+	if required, preferred := o.affinityTerms("affinity"); required != nil || preferred != nil {
+		a.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
+	}
+	if required, preferred := o.affinityTerms("anti"); required != nil || preferred != nil {
+		a.PodAntiAffinity = &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
+	}
+	if a != (corev1.Affinity{}) {
+		s.Affinity = &a
+	}
+}
+
+// affinityTerms returns the terms of the options key and prefer-key.
+func (o *options) affinityTerms(key string) (required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
 	term := func(key string) corev1.PodAffinityTerm {
 		t, err := parsePodAffinityTerm(o.values[key])
 		if err != nil {
-			o.fail(key, err.Error())
+			o.invalid(key, err.Error())
 		}
 		return t
 	}
-	weighted := func(key string) []corev1.WeightedPodAffinityTerm {
-		return []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: term(key)}}
+	if o.has(key) {
+		required = []corev1.PodAffinityTerm{term(key)}
 	}
-	if o.has("affinity") || o.has("prefer-affinity") {
-		a.PodAffinity = &corev1.PodAffinity{}
+	if o.has("prefer-" + key) {
+		preferred = []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: term("prefer-" + key)}}
 	}
-	if o.has("anti") || o.has("prefer-anti") {
-		a.PodAntiAffinity = &corev1.PodAntiAffinity{}
-	}
-	if o.has("affinity") {
-		a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term("affinity")}
-	}
-	if o.has("prefer-affinity") {
-		a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-affinity")
-	}
-	if o.has("anti") {
-		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term("anti")}
-	}
-	if o.has("prefer-anti") {
-		a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-anti")
-	}
-	a.NodeAffinity = o.nodeAffinity()
-	if a.NodeAffinity != nil || a.PodAffinity != nil || a.PodAntiAffinity != nil {
-		s.Affinity = &a
-	}
+	return required, preferred
 }
 
 // nodeAffinity returns the preferred node affinity, or nil.

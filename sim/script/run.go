@@ -2,7 +2,6 @@ package script
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +36,7 @@ type run struct {
 	result              *Result
 	perturbation        Perturbation
 	pendingExpectations []*step // unmet expectations
+	err                 error   // of a step: an error in the scenario
 }
 
 // scheduler returns the scheduler's configuration for previews.
@@ -139,64 +139,78 @@ func (r *run) settle(until time.Duration) {
 
 func (r *run) log(text string) { r.w.Log("scenario", "op", "", text) }
 
+// kindName returns the name of a kind in the timeline.
+func kindName(k store.Kind) string { return strings.TrimSuffix(string(k), "s") }
+
 // create creates an object unless it exists.
-func (r *run) create(o store.Object) error {
-	k := store.KindOf(o)
-	o, ok := o.DeepCopyObject().(store.Object)
-	if !ok {
-		return fmt.Errorf("cannot copy an object of type %T", o)
-	}
+func (r *run) create(o store.Object) {
+	name := kindName(store.KindOf(o)) + " " + store.KeyOf(o)
+	o, _ = o.DeepCopyObject().(store.Object)
 	if p, isPod := o.(*corev1.Pod); isPod {
 		r.w.API().AdmitPod(p)
 	}
-	kind := strings.TrimSuffix(string(k), "s")
-	err := r.w.API().Create(o)
-	if apierrors.IsAlreadyExists(err) {
-		r.log(kind + " " + store.Key(o.GetNamespace(), o.GetName()) + " already exists")
-		return nil
+	switch err := r.w.API().Create(o); {
+	case apierrors.IsAlreadyExists(err):
+		r.log(name + " already exists")
+	case err != nil:
+		r.err = err
+	case r.w.Elapsed() > 0:
+		r.log(name + " is created")
 	}
-	if err == nil && r.w.Elapsed() > 0 {
-		r.log(kind + " " + store.Key(o.GetNamespace(), o.GetName()) + " is created")
-	}
-	return err
 }
 
 // remove deletes an object if it exists.
-func (r *run) remove(k store.Kind, name string, grace *int64) {
-	kind := strings.TrimSuffix(string(k), "s")
+func (r *run) remove(k store.Kind, key string, grace *int64) {
 	var err error
 	if k == store.Pods {
-		err = r.w.API().DeletePod(name, store.Precondition{}, grace)
+		err = r.w.API().DeletePod(key, store.Precondition{}, grace)
 	} else {
-		err = r.w.API().Delete(k, name, store.Precondition{})
+		err = r.w.API().Delete(k, key, store.Precondition{})
 	}
 	if err != nil {
-		r.log(kind + " " + name + " does not exist")
+		r.log(kindName(k) + " " + key + " does not exist")
 		return
 	}
-	r.log(kind + " " + name + " is deleted")
+	r.log(kindName(k) + " " + key + " is deleted")
 }
 
-// change updates an object if it exists.
-func (r *run) change(k store.Kind, name, text string, f func(store.Object)) error {
-	kind := strings.TrimSuffix(string(k), "s")
-	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
-	if apierrors.IsNotFound(err) {
-		r.log(kind + " " + name + " does not exist")
-		return nil
+// change updates an object if it exists. The text is what happened to the object.
+func (r *run) change(k store.Kind, key, text string, f func(store.Object)) {
+	switch err := r.w.API().Update(k, key, store.Precondition{}, func(o store.Object) error { f(o); return nil }); {
+	case apierrors.IsNotFound(err):
+		r.log(kindName(k) + " " + key + " does not exist")
+	case err != nil:
+		r.err = err
+	default:
+		r.log(kindName(k) + " " + key + " " + text)
 	}
-	if err == nil {
-		r.log(kind + " " + name + " " + text)
-	}
-	return err
+}
+
+// change is run.change for an object of type T.
+func change[T store.Object](r *run, name, text string, f func(T)) {
+	var none T
+	k := store.KindOf(none)
+	r.change(k, objectKey(k, name), text, func(o store.Object) {
+		if o, ok := o.(T); ok {
+			f(o)
+		}
+	})
+}
+
+// get returns an object, or nil if it does not exist.
+func get[T store.Object](r *run, name string) T {
+	var none T
+	k := store.KindOf(none)
+	o, _ := r.w.API().Get(k, objectKey(k, name))
+	out, _ := o.(T)
+	return out
 }
 
 // bind binds a pod as another scheduler would.
-func (r *run) bind(pod, node string) error {
+func (r *run) bind(pod, node string) {
 	if err := r.w.API().Bind(pod, "", node); err != nil {
 		r.log(err.Error())
-		return nil
+		return
 	}
 	r.log(pod + " is bound to " + node + " by another scheduler")
-	return nil
 }

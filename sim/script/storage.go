@@ -1,6 +1,8 @@
 package script
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,22 +10,19 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-func readClass(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "storage class", []string{"provisioner=", "wait"}, func(name string, o *options) store.Object {
+func readClass(p *parser, w *tokens) {
+	p.addNamedObjects(w, "storage class", []string{"provisioner=", "wait"}, func(name string, o *options) store.Object {
 		mode := storagev1.VolumeBindingImmediate
 		if o.has("wait") {
 			mode = storagev1.VolumeBindingWaitForFirstConsumer
 		}
-		provisioner := o.values["provisioner"]
-		if provisioner == "" {
-			provisioner = "kubernetes.io/no-provisioner"
-		}
+		provisioner := cmp.Or(o.values["provisioner"], "kubernetes.io/no-provisioner")
 		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 	})
 }
 
-func readVolume(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "volume", []string{"size=", "class=", "node="}, func(name string, o *options) store.Object {
+func readVolume(p *parser, w *tokens) {
+	p.addNamedObjects(w, "volume", []string{"size=", "class=", "node="}, func(name string, o *options) store.Object {
 		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: o.quantity("size", "10Gi")}
 		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -38,11 +37,10 @@ func readVolume(p *parser, w *tokens) error {
 	})
 }
 
-func readClaim(p *parser, w *tokens) error {
-	return p.addNamedObjects(w, "claim", []string{"size=", "class=", "ns="}, func(name string, o *options) store.Object {
-		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}}
-		class := o.values["class"]
-		c.Spec.StorageClassName = &class
+func readClaim(p *parser, w *tokens) {
+	p.addNamedObjects(w, "claim", []string{"size=", "class=", "ns="}, func(name string, o *options) store.Object {
+		c := &corev1.PersistentVolumeClaim{ObjectMeta: o.metadata(name)}
+		c.Spec.StorageClassName = new(o.values["class"])
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: o.quantity("size", "10Gi")}
 		c.Status.Phase = corev1.ClaimPending

@@ -20,7 +20,7 @@ func (o *options) usageAnnotation(check func(string) (usage.Script, error)) map[
 		return nil
 	}
 	if _, err := check(o.values["usage"]); err != nil {
-		o.failWith("usage", err)
+		o.failf("usage=%s: %w", o.values["usage"], err)
 	}
 	return map[string]string{usage.Annotation: o.values["usage"]}
 }
@@ -37,7 +37,7 @@ func (o *options) setLocalStorage(s *corev1.PodSpec) {
 		if hasSize {
 			q, err := resource.ParseQuantity(size)
 			if err != nil {
-				o.fail("emptydir", "names such as data, or with a size such as data:1Gi")
+				o.invalid("emptydir", "names such as data, or with a size such as data:1Gi")
 			}
 			v.EmptyDir.SizeLimit = &q
 		}
@@ -90,7 +90,7 @@ func (o *options) thresholds(all *config.Eviction) (out []nodepressure.Threshold
 		*option.field = option.value
 		var err error
 		if out, err = e.Thresholds([]string{"pods"}); err != nil {
-			o.failWith(option.key, err)
+			o.failf("%s=%s: %w", option.key, o.values[option.key], err)
 			return nil
 		}
 	}
@@ -103,7 +103,7 @@ func (o *options) pairs(key, separator string) map[string]string {
 	for _, p := range o.list(key) {
 		k, v, ok := strings.Cut(p, separator)
 		if !ok {
-			o.fail(key, fmt.Sprintf("SIGNAL%sVALUE, with commas between", separator))
+			o.invalid(key, fmt.Sprintf("SIGNAL%sVALUE, with commas between", separator))
 		}
 		out[k] = v
 	}

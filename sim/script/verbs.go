@@ -11,7 +11,7 @@ import (
 // verb is the first word of a line.
 type verb struct {
 	usage string
-	read  func(*parser, *tokens) error
+	read  func(*parser, *tokens)
 }
 
 // verbs are the verbs by name. They are set in init because their readers use the list in
@@ -22,11 +22,11 @@ func init() {
 	verbs = map[string]verb{
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable] [joining] [allocatable=7Gi] [usage=memory=1Gi] [capacity=imagefs=50Gi]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (see docs/guides/simulate.md)", readPod},
-		"deployment":    {"deployment NAME replicas=N [options of a pod line]", readDeployment},
+		"deployment":    {"deployment NAME replicas=N [options of a pod line]", readWorkload("deployment", []string{"replicas="}, newDeployment)},
 		"image":         {"image DEPLOYMENT NAME (starts a rollout)", readImage},
-		"replicaset":    {"replicaset NAME replicas=N [options of a pod line]", readReplicaSet},
-		"statefulset":   {"statefulset NAME replicas=N [parallel] [options of a pod line]", readStatefulSet},
-		"daemonset":     {"daemonset NAME [options of a pod line]", readDaemonSet},
+		"replicaset":    {"replicaset NAME replicas=N [options of a pod line]", readWorkload("replica set", []string{"replicas="}, newReplicaSet)},
+		"statefulset":   {"statefulset NAME replicas=N [parallel] [options of a pod line]", readWorkload("stateful set", []string{"replicas=", "parallel"}, newStatefulSet)},
+		"daemonset":     {"daemonset NAME [options of a pod line]", readWorkload("daemon set", nil, newDaemonSet)},
 		"scale":         {"scale DEPLOYMENT|REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
 		"descheduler":   {"descheduler [policy=FILE] [compatible] [ignoreholds] [others=NAME] [first=1m] [every=2m] (policy: file next to the scenario; ignoreholds: the scheduler ignores Holds; others: the scheduler NAME ignores Holds)", readDescheduler},
@@ -40,8 +40,8 @@ func init() {
 		"delete":        {"delete KIND NAME [grace=30s]; KIND: node pod budget priorityclass namespace service class volume claim deployment replicaset statefulset daemonset", readDelete},
 		"taint":         {"taint NODE KEY[=VALUE]:EFFECT", readTaint},
 		"untaint":       {"untaint NODE KEY", readUntaint},
-		"cordon":        {"cordon NODE", readCordon(true)},
-		"uncordon":      {"uncordon NODE", readCordon(false)},
+		"cordon":        {"cordon NODE", readCordon(true, "is cordoned")},
+		"uncordon":      {"uncordon NODE", readCordon(false, "is uncordoned")},
 		"label":         {"label node|pod|namespace NAME KEY=VALUE,..", readLabel},
 		"resize":        {"resize NODE [cpu=] [memory=] [pods=]", readResize},
 		"ungate":        {"ungate POD", readUngate},
