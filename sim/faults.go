@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 	"time"
 
 	"github.com/berthproject/berth/sim/store"
@@ -88,13 +87,16 @@ func (f *FaultInjector) Clear() { f.disabled, f.rules = true, nil }
 // was hashed.
 func (f *FaultInjector) Hash(name string) uint32 {
 	f.counts[name]++
-	h := fnv.New64a()
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], f.o.Seed)
 	binary.LittleEndian.PutUint64(b[8:], f.counts[name])
-	_, _ = h.Write(b[:])
-	_, _ = h.Write([]byte(name))
-	x := h.Sum64()
+	x := uint64(14695981039346656037) // FNV-1a without an allocation
+	for _, c := range b {
+		x = (x ^ uint64(c)) * 1099511628211
+	}
+	for i := range len(name) {
+		x = (x ^ uint64(name[i])) * 1099511628211
+	}
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd // mix the last bytes into all bits
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	return uint32(x >> 32)

@@ -9,23 +9,49 @@ type timedCall struct {
 	f   func()
 }
 
-// eventHeap is a heap by time, then by order of arrival.
+// eventHeap is a binary heap by time, then by order of arrival. Unlike container/heap, it does not allocate an interface
+// value for each call.
 type eventHeap []timedCall
 
-func (q eventHeap) Len() int      { return len(q) }
-func (q eventHeap) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventHeap) Push(x any)   { e, _ := x.(timedCall); *q = append(*q, e) }
-func (q eventHeap) Less(i, j int) bool {
+func (q eventHeap) less(i, j int) bool {
 	if c := q[i].at.Compare(q[j].at); c != 0 {
 		return c < 0
 	}
 	return q[i].seq < q[j].seq
 }
 
-func (q *eventHeap) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	(*q)[last] = timedCall{}
-	*q = (*q)[:last]
-	return e
+// push adds a call.
+func (q *eventHeap) push(e timedCall) {
+	h := append(*q, e)
+	*q = h
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.less(i, parent) {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+// pop removes and returns the first call. The heap must not be empty.
+func (q *eventHeap) pop() timedCall {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0], h[last] = h[last], timedCall{}
+	h = h[:last]
+	*q = h
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if h.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return first
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
 }

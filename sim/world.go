@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"time"
 
 	"github.com/berthproject/berth/internal/conversion"
@@ -96,7 +95,7 @@ func (w *World) AtTime(t time.Time, f func()) {
 		t = w.now
 	}
 	w.seq++
-	heap.Push(&w.queue, timedCall{t, w.seq, f})
+	w.queue.push(timedCall{t, w.seq, f})
 }
 
 // Run runs the simulation until a time after the start, the first Violation or Options.Stop.
@@ -121,10 +120,7 @@ func (w *World) Next(end time.Time) bool {
 		w.stopped = true
 		return false
 	}
-	e, ok := heap.Pop(&w.queue).(timedCall)
-	if !ok {
-		return false
-	}
+	e := w.queue.pop()
 	w.now = e.at
 	w.steps++
 	e.f()
