@@ -68,18 +68,19 @@ func Add(p *runner.Process, displacer Displacer, o podgc.Options, registerer pro
 // collect removes the pods that are due and waits for the removals.
 func (c *controller) collect(ctx context.Context, collector *podgc.Collector) {
 	pods, _ := c.pods.List(labels.Everything()) // a list from an informer cache does not fail
-	nodes, _ := c.nodes.List(labels.Everything())
 	objects := make(map[string]*corev1.Pod, len(pods))
 	list := make([]podgc.Pod, 0, len(pods))
 	for _, p := range pods {
 		objects[string(p.UID)] = p
 		list = append(list, conversion.PodGCPod(p))
 	}
-	var gcNodes []podgc.Node
-	for _, n := range nodes {
-		gcNodes = append(gcNodes, conversion.PodGCNode(n))
-	}
-	removals := collector.Collect(c.env.Now(), list, gcNodes)
+	removals := collector.Collect(c.env.Now(), list, func(name string) (podgc.Node, bool) {
+		n, err := c.nodes.Get(name)
+		if err != nil {
+			return podgc.Node{}, false
+		}
+		return conversion.PodGCNode(n), true
+	})
 	missing := c.missingNodes(ctx, removals)
 	c.env.ForEach(len(removals), workers, func(i int) {
 		r := &removals[i]

@@ -74,21 +74,18 @@ type Collector struct {
 // New returns a Collector.
 func New(o Options) *Collector { return &Collector{options: o, missing: map[string]time.Time{}} }
 
-// Collect returns the pods to delete, in a deterministic order.
-func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
+// Collect returns the pods to delete, in a deterministic order. node returns a node and whether it exists; it is called for
+// the nodes of the pods.
+func (c *Collector) Collect(now time.Time, pods []Pod, node func(name string) (Node, bool)) []Removal {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b Pod) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	nodesByName := map[string]Node{}
-	for _, n := range nodes {
-		nodesByName[n.Name] = n
-	}
-	c.updateMissing(now, pods, nodesByName)
+	c.updateMissing(now, pods, node)
 	var out []Removal
 	var ended []Pod
 	for _, p := range pods {
-		n, exists := nodesByName[p.Node]
+		n, exists := node(p.Node)
 		since, missing := c.missing[p.Node]
 		switch {
 		case p.Deleting && exists && !n.Ready && n.OutOfService:
@@ -105,10 +102,10 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 }
 
 // updateMissing records which nodes of pods are missing.
-func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]Node) {
+func (c *Collector) updateMissing(now time.Time, pods []Pod, node func(name string) (Node, bool)) {
 	missing := map[string]time.Time{}
 	for _, p := range pods {
-		if _, exists := nodes[p.Node]; exists || p.Node == "" {
+		if _, exists := node(p.Node); exists || p.Node == "" {
 			continue
 		}
 		missing[p.Node] = now

@@ -45,6 +45,17 @@ func pods(texts ...string) (out []Pod) {
 	return out
 }
 
+// byName returns a function that looks up nodes.
+func byName(nodes ...Node) func(string) (Node, bool) {
+	return func(name string) (Node, bool) {
+		i := slices.IndexFunc(nodes, func(n Node) bool { return n.Name == name })
+		if i < 0 {
+			return Node{}, false
+		}
+		return nodes[i], true
+	}
+}
+
 func podNames(removals []Removal) string {
 	var out []string
 	for _, r := range removals {
@@ -71,7 +82,7 @@ func TestCollectRules(t *testing.T) {
 		"the first matching rule applies":      {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := podNames(New(tc.o).Collect(start, tc.pods, nodes)); got != tc.want {
+			if got := podNames(New(tc.o).Collect(start, tc.pods, byName(nodes...))); got != tc.want {
 				t.Errorf("removed %q, want %q", got, tc.want)
 			}
 		})
@@ -88,7 +99,7 @@ func TestOrphanQuarantine(t *testing.T) {
 	}{
 		{0, nil, ""}, {20, nil, ""}, {39, []Node{{Name: "returning"}}, ""}, {40, []Node{{Name: "returning"}}, "a b"}, {41, nil, "a b"}, {60, []Node{{Name: "missing"}}, ""}, {80, nil, ""}, {81, nil, "c"},
 	} {
-		if got := podNames(c.Collect(start.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
+		if got := podNames(c.Collect(start.Add(time.Duration(s.second)*time.Second), list, byName(s.nodes...))); got != s.want {
 			t.Errorf("at %d s: removed %q, want %q", s.second, got, s.want)
 		}
 	}
@@ -105,7 +116,7 @@ func TestTerminatedPodLimits(t *testing.T) {
 			list = append(list, pod(fmt.Sprintf("p%02d@n %s owner=o%d age=%d", i, []string{"evicted", "finished", ""}[r.Intn(3)], r.Intn(3), r.Intn(60))))
 		}
 		removed := map[string]Reason{}
-		removals := New(o).Collect(start, list, []Node{{Name: "n", Ready: true}})
+		removals := New(o).Collect(start, list, byName(Node{Name: "n", Ready: true}))
 		for _, x := range removals {
 			if _, exists := removed[x.Pod.Name]; exists {
 				t.Fatalf("seed %d: %s is removed twice, want once", seed, x.Pod.Name)
@@ -113,11 +124,11 @@ func TestTerminatedPodLimits(t *testing.T) {
 			removed[x.Pod.Name] = x.Reason
 		}
 		remaining := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, ok := removed[p.Name]; return ok })
-		if second := New(o).Collect(start, remaining, []Node{{Name: "n", Ready: true}}); len(second) != 0 {
+		if second := New(o).Collect(start, remaining, byName(Node{Name: "n", Ready: true})); len(second) != 0 {
 			t.Fatalf("seed %d: a second collection removes %s, want nothing", seed, podNames(second))
 		}
 		for _, x := range removals {
-			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(start, restored, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
+			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(start, restored, byName(Node{Name: "n", Ready: true}))) == 0 && x.Reason == Evicted {
 				t.Fatalf("seed %d: %s was deleted although no limit was exceeded, want it to remain", seed, x.Pod.Name)
 			}
 		}

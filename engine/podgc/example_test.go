@@ -13,7 +13,7 @@ func ExampleCollector_Collect() {
 	pods := []podgc.Pod{{Namespace: "default", Name: "web", UID: "1", Node: "deleted"}}
 	now := time.Unix(0, 0)
 	for range 3 {
-		for _, r := range c.Collect(now, pods, nil) {
+		for _, r := range c.Collect(now, pods, func(string) (podgc.Node, bool) { return podgc.Node{}, false }) {
 			fmt.Println(now.Unix(), r.Pod.Name, r.Reason == podgc.Orphan)
 		}
 		now = now.Add(podgc.Period)
