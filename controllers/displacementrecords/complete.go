@@ -3,6 +3,7 @@ package displacementrecords
 import (
 	"context"
 	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,17 +25,16 @@ func isComplete(d *journal.Displacement, now time.Time) bool {
 // completeRecords updates the records of an owner from the current state of its pods.
 func (k *controller) completeRecords(ctx context.Context, key owner) (time.Duration, error) {
 	entries, err := k.records.ByIndex(byOwner, key.namespace+"/"+key.uid)
-	if err != nil || len(entries) == 0 {
+	if err != nil || !slices.ContainsFunc(entries, func(o any) bool { return !isComplete(o.(*entry).rec, k.now()) }) {
 		return 0, err
 	}
 	pods, err := k.pods.Pods(key.namespace).List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
-	existing, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	owned := map[string]*corev1.Pod{}
 	var candidates []displacement.OwnerPod
 	for _, p := range pods {
-		existing[string(p.UID)] = p
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == key.uid {
 			owned[string(p.UID)] = p
 			candidates = append(candidates, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
@@ -45,7 +45,7 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	for _, o := range entries {
 		rec := o.(*entry).rec
 		d := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
-		if r := rec.Replacement; r != nil && !isReleased(r, existing, owned) {
+		if r := rec.Replacement; r != nil && !k.isReleased(key.namespace, r, owned) {
 			d.Replacement = r.UID
 		}
 		if rec.Owner != nil {
@@ -60,20 +60,21 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 			continue
 		}
 		next := *e.rec
-		if p := existing[e.rec.Pod.UID]; next.Deleted == nil && (p == nil || podFinished(p)) {
+		p := k.pod(e.rec.Pod.Namespace, e.rec.Pod.Name, e.rec.Pod.UID)
+		if next.Deleted == nil && (p == nil || podFinished(p)) {
 			at := k.deletionTime(e.rec.Pod.ID())
 			next.Deleted = &at
 		}
-		if r := next.Replacement; r != nil && isReleased(r, existing, owned) {
+		if r := next.Replacement; r != nil && k.isReleased(key.namespace, r, owned) {
 			next.Replacement = nil
 		}
 		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)
 		}
-		if p := existing[e.rec.Pod.UID]; next.Owner == nil && p != nil {
+		if next.Owner == nil && p != nil {
 			next.Owner = ownerOf(p) // adopted, and not observed by the writer of the record
 		}
-		if reflect.DeepEqual(&next, e.rec) {
+		if next.Deleted == e.rec.Deleted && reflect.DeepEqual(next.Replacement, e.rec.Replacement) && next.Owner == e.rec.Owner {
 			continue
 		}
 		if err := k.updateRecord(ctx, e, &next); err != nil {
@@ -83,10 +84,19 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	return 0, nil
 }
 
+// pod returns a pod, or nil if it does not exist.
+func (k *controller) pod(namespace, name, uid string) *corev1.Pod {
+	p, err := k.pods.Pods(namespace).Get(name)
+	if err != nil || string(p.UID) != uid {
+		return nil
+	}
+	return p
+}
+
 // isReleased reports whether the owner released a replacement before it was bound. The owner's next pod is the replacement
 // instead.
-func isReleased(r *journal.Replacement, existing, owned map[string]*corev1.Pod) bool {
-	return r.Node == "" && existing[r.UID] != nil && owned[r.UID] == nil
+func (k *controller) isReleased(namespace string, r *journal.Replacement, owned map[string]*corev1.Pod) bool {
+	return r.Node == "" && owned[r.UID] == nil && k.pod(namespace, r.Name, r.UID) != nil
 }
 
 // ownerOf returns the controller of a pod, or nil.
