@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/lru"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 	"github.com/berthproject/berth/controllers/workload"
@@ -24,11 +25,22 @@ import (
 type History struct {
 	client   kubernetes.Interface
 	informer cache.SharedIndexInformer
+	current  *lru.Cache // the revision of the current template by owner UID, as currentRevision
 }
+
+// currentRevision is the revision of an owner's template. Its data never changes, and the template only with the
+// generation.
+type currentRevision struct {
+	generation int64
+	revision   types.UID
+}
+
+// maxCurrentRevisions is the maximum number of owners whose templates are not compared again.
+const maxCurrentRevisions = 4096
 
 // New returns the revisions in factory's cache. The caller starts the factory.
 func New(client kubernetes.Interface, factory informers.SharedInformerFactory) (*History, error) {
-	h := &History{client: client, informer: factory.Apps().V1().ControllerRevisions().Informer()}
+	h := &History{client: client, informer: factory.Apps().V1().ControllerRevisions().Informer(), current: lru.New(maxCurrentRevisions)}
 	return h, workload.IndexByController(h.informer)
 }
 
@@ -80,7 +92,7 @@ func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemp
 		next = claimed[len(claimed)-1].Revision + 1
 	}
 	for i := len(claimed) - 1; i >= 0; i-- {
-		if !podtemplate.RevisionMatches(claimed[i], t) {
+		if !h.matches(o.Object, claimed[i], t) {
 			continue
 		}
 		rev := claimed[i]
@@ -98,6 +110,19 @@ func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemp
 	}
 	claimed = slices.DeleteFunc(claimed, func(r *appsv1.ControllerRevision) bool { return r.UID == rev.UID })
 	return &Revisions{append(claimed, rev), collisions}, nil
+}
+
+// matches reports whether a revision contains the current template of an owner.
+func (h *History) matches(o metav1.Object, r *appsv1.ControllerRevision, t *corev1.PodTemplateSpec) bool {
+	current := currentRevision{o.GetGeneration(), r.UID}
+	if known, ok := h.current.Get(o.GetUID()); ok && known == any(current) && current.generation > 0 {
+		return true
+	}
+	if !podtemplate.RevisionMatches(r, t) {
+		return false
+	}
+	h.current.Add(o.GetUID(), current)
+	return true
 }
 
 func (h *History) renumber(ctx context.Context, rev *appsv1.ControllerRevision, n int64) (*appsv1.ControllerRevision, error) {
