@@ -91,7 +91,7 @@ func (e endpoint) list(ctx context.Context, o metav1.ListOptions) (out []store.O
 	}
 	_, err = e.send(ctx, request{verb: "list"}, func(string) (store.Object, error) {
 		for _, object := range e.c.w.API().List(e.kind) {
-			if (e.namespace == "" || object.GetNamespace() == e.namespace) && byLabel.Matches(labels.Set(object.GetLabels())) && byField.Matches(fieldsOf(object)) {
+			if (e.namespace == "" || object.GetNamespace() == e.namespace) && byLabel.Matches(labels.Set(object.GetLabels())) && (byField.Empty() || byField.Matches(fieldsOf(object))) {
 				out = append(out, object)
 			}
 		}

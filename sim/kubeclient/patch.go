@@ -95,25 +95,67 @@ func mergeField(field reflect.Value, t types.PatchType, patch []byte) (reflect.V
 	return mergeJSON(field, t, patch)
 }
 
-// mergeJSON is mergeField for all fields: it applies the patch to the field's JSON form.
+// mergeJSON is mergeField for all fields: it applies the patch to their JSON form. Only the parts of a struct that the patch
+// names are encoded and decoded.
 func mergeJSON(field reflect.Value, t types.PatchType, patch []byte) (reflect.Value, error) {
-	merged := reflect.New(field.Type())
+	merged, current, named := reflect.New(field.Type()), field.Interface(), []int(nil)
 	if patch[0] == '{' {
-		current, err := json.Marshal(field.Interface())
+		var err error
+		if field.Kind() == reflect.Struct {
+			if named, err = namedFields(field.Type(), patch); err != nil {
+				return merged, err
+			}
+		}
+		if named != nil {
+			part := reflect.New(field.Type()).Elem()
+			copyFields(part, field, named)
+			current = part.Interface()
+		}
+		encoded, err := json.Marshal(current)
 		if err != nil {
 			return merged, err
 		}
 		if t == types.StrategicMergePatchType && field.Kind() == reflect.Struct {
-			patch, err = strategicpatch.StrategicMergePatch(current, patch, field.Interface())
+			patch, err = strategicpatch.StrategicMergePatch(encoded, patch, field.Interface())
 		} else {
-			patch, err = jsonpatch.MergePatch(current, patch)
+			patch, err = jsonpatch.MergePatch(encoded, patch)
 		}
 		if err != nil {
 			return merged, err
 		}
 	}
 	err := json.Unmarshal(patch, merged.Interface())
-	return merged.Elem(), err
+	if named == nil || err != nil {
+		return merged.Elem(), err
+	}
+	out := reflect.New(field.Type()).Elem()
+	out.Set(field)
+	copyFields(out, merged.Elem(), named)
+	return out, nil
+}
+
+// namedFields returns the fields of a struct that a patch names, or nil if the patch also names something else, such as the
+// directive $patch.
+func namedFields(t reflect.Type, patch []byte) (fields []int, err error) {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(patch, &parts); err != nil {
+		return nil, err
+	}
+	for i := range t.NumField() {
+		if name := fieldName(t.Field(i)); name != "" && parts[name] != nil {
+			fields = append(fields, i)
+		}
+	}
+	if len(fields) < len(parts) {
+		return nil, nil
+	}
+	return fields, nil
+}
+
+func copyFields(to, from reflect.Value, fields []int) {
+	for _, i := range fields {
+		to.Field(i).Set(from.Field(i))
+	}
 }
 
 // metadataOf returns a copy of the metadata of an object.
