@@ -50,11 +50,12 @@ func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration,
 
 // updateStatus writes a computed status. A deleted budget is no error.
 func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now time.Time) error {
-	changed := b.DeepCopy()
-	changed.Status = budgetstatus.FromResult(&b.Status, c, now)
-	if equality.Semantic.DeepEqual(b.Status, changed.Status) {
+	status := budgetstatus.FromResult(&b.Status, c, now)
+	if equality.Semantic.DeepEqual(&b.Status, &status) {
 		return nil
 	}
+	changed := b.DeepCopy()
+	changed.Status = status
 	_, err := d.client.PolicyV1().PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
