@@ -8,15 +8,15 @@ import (
 
 // Changes are nodes and pods that were added, changed or removed.
 type Changes struct {
-	Nodes     []Node   `json:"nodes,omitempty"`
-	GoneNodes []string `json:"goneNodes,omitempty"`
-	Pods      *Columns `json:"pods,omitempty"`
-	GonePods  []string `json:"gonePods,omitempty"` // namespace/name
+	Nodes        []Node   `json:"nodes,omitempty"`
+	DeletedNodes []string `json:"deletedNodes,omitempty"`
+	Pods         *Columns `json:"pods,omitempty"`
+	DeletedPods  []string `json:"deletedPods,omitempty"` // namespace/name
 }
 
 // Empty reports whether there are no changes.
 func (c *Changes) Empty() bool {
-	return len(c.Nodes)+len(c.GoneNodes)+len(c.GonePods) == 0 && c.Pods == nil
+	return len(c.Nodes)+len(c.DeletedNodes)+len(c.DeletedPods) == 0 && c.Pods == nil
 }
 
 // AddPod adds a pod that was added or changed.

@@ -248,7 +248,7 @@ func (f *Follower) Take() (u *Update, more bool) {
 			break
 		}
 		if delete(f.nodes, name); n == nil {
-			u.GoneNodes = append(u.GoneNodes, name)
+			u.DeletedNodes = append(u.DeletedNodes, name)
 		} else {
 			u.Nodes = append(u.Nodes, *n)
 		}
@@ -258,7 +258,7 @@ func (f *Follower) Take() (u *Update, more bool) {
 			break
 		}
 		if delete(f.pods, key); p == nil {
-			u.GonePods = append(u.GonePods, key)
+			u.DeletedPods = append(u.DeletedPods, key)
 		} else {
 			u.AddPod(p)
 		}

@@ -56,7 +56,7 @@ func TestFollowerSendsListsAndChanges(t *testing.T) {
 		for i := 0; u.Pods != nil && i < len(u.Pods.Name); i++ {
 			pods[u.Pods.Name[i]] = fmt.Sprint(u.Pods.Strings[u.Pods.Node[i]], u.Pods.Requests[u.Pods.Request[i]]["cpu"])
 		}
-		for _, key := range u.GonePods {
+		for _, key := range u.DeletedPods {
 			delete(pods, key[len("shop/"):])
 		}
 		for kind, message := range u.Errors {

@@ -93,18 +93,18 @@ func (r *recorder) advance() {
 func (r *recorder) flush() error {
 	for key, n := range r.nodes {
 		if n == nil {
-			r.frame.GoneNodes = append(r.frame.GoneNodes, key)
+			r.frame.DeletedNodes = append(r.frame.DeletedNodes, key)
 		} else {
 			r.frame.Nodes = append(r.frame.Nodes, fleet.NodeOf(n))
 		}
 	}
 	for key, p := range r.pods {
 		if p == nil {
-			r.frame.GonePods = append(r.frame.GonePods, key)
+			r.frame.DeletedPods = append(r.frame.DeletedPods, key)
 		} else if shown, ok := fleet.PodOf(p); ok {
 			r.frame.AddPod(&shown)
 		} else {
-			r.frame.GonePods = append(r.frame.GonePods, key)
+			r.frame.DeletedPods = append(r.frame.DeletedPods, key)
 		}
 	}
 	clear(r.nodes)

@@ -43,13 +43,13 @@ func TestFramesMatchSummary(t *testing.T) {
 			t.Errorf("frame at %v after %v", f.At, last)
 		}
 		last, lines = f.At, lines+len(f.Lines)
-		for _, name := range f.GoneNodes {
+		for _, name := range f.DeletedNodes {
 			delete(nodes, name)
 		}
 		for _, n := range f.Nodes {
 			nodes[n.Name] = true
 		}
-		for _, key := range f.GonePods {
+		for _, key := range f.DeletedPods {
 			delete(pods, key)
 		}
 		for i := 0; f.Pods != nil && i < len(f.Pods.Name); i++ {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { useWidth } from "./width";
 
-export interface Line { label: string; values: (number | null)[]; colour: "line" | "alert" | "ink"; dashed?: boolean; stepped?: boolean }
+export interface Line { label: string; values: (number | null)[]; color: "line" | "alert" | "ink"; dashed?: boolean; stepped?: boolean }
 
 // Props of a chart. The label has the figures of the chart for screen readers. At mark, a vertical line is drawn. Steps are the possible
 // distances between the numbers of an axis.
@@ -33,13 +33,13 @@ export function Chart(p: Props) {
 
 function optionsOf(p: Props, width: number, style: CSSStyleDeclaration): uPlot.Options {
   const ink = style.getPropertyValue("--ink"), muted = style.getPropertyValue("--muted"), grid = style.getPropertyValue("--line");
-  const colours = { line: style.getPropertyValue("--chart"), alert: style.getPropertyValue("--chart-alert"), ink };
+  const colors = { line: style.getPropertyValue("--chart"), alert: style.getPropertyValue("--chart-alert"), ink };
   const axis = (label: string, format: (n: number) => string, incrs: number[], size: number, space: number): uPlot.Axis => ({ label, incrs, labelFont, labelSize: 18, font, size, space, stroke: muted, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, values: (_, ticks) => ticks.map((n) => format(n)) });
   return {
     width, height, legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min), (p.maxY ?? Math.max(max, 1)) * 1.05] } },
     axes: [axis(p.xLabel, p.formatX, p.stepsX, 30, 70), axis(p.yLabel, p.formatY, p.stepsY, 64, 30)],
-    series: [{}, ...p.lines.map((l): uPlot.Series => ({ label: l.label, stroke: colours[l.colour], width: 2, dash: l.dashed ? [6, 4] : undefined, points: { show: false }, paths: l.stepped ? uPlot.paths.stepped!({ align: 1 }) : undefined }))],
+    series: [{}, ...p.lines.map((l): uPlot.Series => ({ label: l.label, stroke: colors[l.color], width: 2, dash: l.dashed ? [6, 4] : undefined, points: { show: false }, paths: l.stepped ? uPlot.paths.stepped!({ align: 1 }) : undefined }))],
     hooks: { draw: [(u) => { if (p.mark !== undefined) drawMark(u, p.mark, ink); }] },
   };
 }

@@ -93,5 +93,5 @@ function preemption(x: Explanation): string {
   return p ? (preemptionTexts[p.outcome] ?? p.outcome) + (p.node ? " on " + p.node : "") + (p.victims?.length ? ": " + p.victims.join(", ") : "") : "none";
 }
 
-// Mark marks a difference without a colour.
+// Mark marks a difference without a color.
 export function Mark() { return <strong class="differs" title="differs">≠<span class="hidden"> differs</span></strong>; }

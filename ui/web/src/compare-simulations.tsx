@@ -30,7 +30,7 @@ export function CompareSimulations({ options }: { options: URLSearchParams }) {
       <Field name="seed" label="Seed of A" value={options.get("seed") ?? ""} hint="0" />
       <Field name="seedB" label="Seed of B" value={options.get("seedB") ?? ""} hint="0" />
     </form>
-    {!complete && <Errors list={["The file of this link is only in the tab that opened it: open it in Simulate and compare there."]} />}
+    {!complete && <Errors list={["Only the tab that opened the file of this link has it. Open the file in Simulate and compare there."]} />}
     <Errors list={[a?.failure ? "A: " + a.failure.message : "", b?.failure ? "B: " + b.failure.message : ""]} />
     {complete && !(a?.summary || a?.failure) && <p role="status">Simulating A…</p>}
     {(a?.summary || a?.failure) && !(b?.summary || b?.failure) && <p role="status">Simulating B…</p>}

@@ -28,7 +28,7 @@ export function DeschedulerView({ route, policyFile }: ViewProps) {
   const limited = useLive<Report>(limit ? path : "", { "max-evictions": limit, at }, every);
   const total = all.value?.moves.length ?? 0, x = limit ? limited.value : all.value;
   return <>
-    <h1>Which moves would make the cluster better?</h1>
+    <h1>Which moves does the descheduler plan?</h1>
     <Errors list={[all.error, limit ? limited.error : ""]} />
     {!x && !all.error && !limited.error && <p role="status">Planning…</p>}
     {x && <Summary x={x} total={total} />}
@@ -81,13 +81,13 @@ function gains(moves: Move[]): Gains[] {
 
 function change(g: Gains): string { return g.total.toLocaleString("en") + " less"; }
 
-// Frontier shows what each further move gains.
+// Frontier shows the total gain after each move.
 function Frontier({ all, shown }: { all: Move[]; shown: number }) {
   const list = gains(all), x = Array.from({ length: all.length + 1 }, (_, i) => i);
   if (list.length === 0) return null;
-  return <section><h2>What each further move gains</h2><div class="charts">{list.map((g) => <figure key={g.metric}>
+  return <section><h2>Gain of each move</h2><div class="charts">{list.map((g) => <figure key={g.metric}>
     <figcaption>{g.metric}: {change(g)} with {plural(all.length, "move")}{shown < all.length && `, ${valueAfter(g, shown).toLocaleString("en")} with ${shown}`}</figcaption>
-    <Chart label={`${g.metric} after each move: ${g.points.map((p) => `${p.moves}: ${p.value}`).join(", ")}`} x={x} lines={[{ label: g.metric, values: x.map((n) => valueAfter(g, n)), colour: "line", stepped: true }]}
+    <Chart label={`${g.metric} after each move: ${g.points.map((p) => `${p.moves}: ${p.value}`).join(", ")}`} x={x} lines={[{ label: g.metric, values: x.map((n) => valueAfter(g, n)), color: "line", stepped: true }]}
       xLabel="Moves" yLabel="Total gain" formatX={String} formatY={(n) => n.toLocaleString("en")} maxY={g.total} mark={shown} stepsX={decimals.filter((n) => n >= 1)} stepsY={decimals} />
   </figure>)}</div></section>;
 }
@@ -108,7 +108,7 @@ function Moves({ x }: { x: Report }) {
 function Refusals({ x }: { x: Report }) {
   const reasons = Object.entries(x.refusalsByReason).sort((a, b) => b[1] - a[1]);
   if (reasons.length === 0) return null;
-  return <section><h2>Why not others?</h2>
+  return <section><h2>Why are other pods not moved?</h2>
     <ul>{reasons.map(([reason, n]) => <li key={reason}>{plural(n, "candidate")}: {reason}</li>)}</ul>
     <details><summary>The first candidates that are not moved</summary><Table label="Candidates that are not moved" head={["Pod", "Node", "Strategy", "Reason"]}>
       {x.refusals.slice(0, maxRefusals).map((r, i) => <tr key={i}><td><PodLink name={r.pod} /></td><td>{r.node}</td><td>{r.strategy}</td><td>{r.message || r.reason}</td></tr>)}</Table></details>

@@ -22,7 +22,7 @@ export function DisplacementsView({ route, namespace }: ViewProps) {
   const causes = [...new Set(all.map((d) => d.cause))].sort();
   const broken = all.filter((d) => d.budgets?.some((b) => b.overruled)).length;
   return <>
-    <h1>Who moved which pod?</h1>
+    <h1>Which pods were displaced, and why?</h1>
     <Errors list={[error]} />
     {value && <p class="answer"><strong>{all.length ? plural(all.length, "pod was displaced", "pods were displaced") : "No pod was displaced"}</strong>
       {causes.length > 0 && ": " + causes.map((c) => `${all.filter((d) => d.cause === c).length} by ${c}`).join(", ")}. {broken > 0 && `${plural(broken, "displacement")} against a disruption budget.`}</p>}

@@ -1,4 +1,4 @@
-import type { Colouring } from "./colours";
+import type { Coloring } from "./colors";
 import type { Pod } from "./model";
 
 // The output of `berth drain --what-if -o json`.
@@ -25,7 +25,7 @@ export function whyNotMoved(p: PreviewPod): string {
   return (b.budget ? `Budget ${b.budget}: ` : "") + b.reason + (b.permanent ? `. To allow it, change ${b.field || "the object"}.` : b.clearedBy ? `. Until: ${b.clearedBy}.` : "");
 }
 
-// podsAfter returns the pods by node after a round. In the end, preempted pods are gone, too.
+// podsAfter returns the pods by node after a round. After the last round, preempted pods are removed, too.
 export function podsAfter(pods: Map<string, Pod>, x: Preview | null, round: number): Map<string, Pod[]> {
   const moves = new Map((x?.pods ?? []).filter((p) => p.round && p.round <= round).map((p) => [p.pod, p]));
   const preempted = new Set(x && round === x.rounds ? (x.preempted ?? []).map((p) => p.pod) : []);
@@ -40,16 +40,16 @@ export function podsAfter(pods: Map<string, Pod>, x: Preview | null, round: numb
   return out;
 }
 
-const colours = { moves: "#e69f00", moved: "#0072b2", stays: "#d55e00", other: "#a4abb6" };
+const colors = { moves: "#e69f00", moved: "#0072b2", stays: "#d55e00", other: "#a4abb6" };
 
-// drainColouring colours the pods of the drained nodes by their part in the drain.
-export function drainColouring(pods: Map<string, Pod>, x: Preview | null, round: number): Colouring {
+// drainColoring colors the pods of the drained nodes by their part in the drain.
+export function drainColoring(pods: Map<string, Pod>, x: Preview | null, round: number): Coloring {
   const kinds = new Map((x?.pods ?? []).map((p) => [p.pod, stays(p) ? "stays" as const : p.round && p.round <= round ? "moved" as const : "moves" as const]));
   const kindOf = (p: Pod) => kinds.get(p.key) ?? "other";
   const count = (kind: string) => [...pods.values()].filter((p) => p.node && kindOf(p) === kind).length;
   const text = { moves: "will move", moved: "has moved or ended", stays: "does not move", other: "other pods" };
   return {
-    colourOf: (p) => colours[kindOf(p)], marked: (p) => kindOf(p) === "stays",
-    legend: (["moves", "moved", "stays", "other"] as const).map((k) => ({ text: text[k], colour: colours[k], count: count(k), marked: k === "stays" })).filter((l) => l.count > 0),
+    colorOf: (p) => colors[kindOf(p)], marked: (p) => kindOf(p) === "stays",
+    legend: (["moves", "moved", "stays", "other"] as const).map((k) => ({ text: text[k], color: colors[k], count: count(k), marked: k === "stays" })).filter((l) => l.count > 0),
   };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { drainColouring, Preview, podsAfter, PreviewPod, stays, whyNotMoved } from "./drain-rounds";
+import { drainColoring, Preview, podsAfter, PreviewPod, stays, whyNotMoved } from "./drain-rounds";
 import { FleetCanvas } from "./fleet-canvas";
 import { groupCells } from "./fleet-layout";
 import { historyPath, timeOf } from "./history";
@@ -26,7 +26,7 @@ export function DrainView({ route }: ViewProps) {
   const nodes = useMemo(() => [...fleet.nodes.values()].map((n) => chosen.includes(n.name) ? { ...n, cordoned: true } : n), [fleet, chosen]);
   const podsOf = useMemo(() => podsAfter(fleet.pods, value ?? null, round), [fleet, value, round]);
   const groups = useMemo(() => groupCells(nodes, podsOf, resource, "", true), [nodes, podsOf, resource]);
-  const colouring = useMemo(() => drainColouring(fleet.pods, value ?? null, round), [fleet, value, round]);
+  const coloring = useMemo(() => drainColoring(fleet.pods, value ?? null, round), [fleet, value, round]);
   const toggle = (n: string) => setOption("nodes", (chosen.includes(n) ? chosen.filter((c) => c !== n) : [...chosen, n]).join(","));
   const names = useMemo(() => [...fleet.nodes.keys()].sort(), [fleet]);
   return <>
@@ -34,8 +34,8 @@ export function DrainView({ route }: ViewProps) {
     <form class="options" onSubmit={(e) => e.preventDefault()} aria-label="Options of the drain">
       <Field name="nodes" label="Nodes to drain" value={text} hint="n1, n2" list={names} />
       <Select name="resource" label="Resource" value={resource} none="cpu" values={[["cpu", "cpu"], ["memory", "memory"], ["pods", "pods"]]} />
-      <Check name="surge" label="Surge: one more pod where a budget is closed" value={set.includes("surge")} />
-      <Check name="force" label="Also pods that nothing replaces" value={set.includes("force")} />
+      <Check name="surge" label="Surge: add a replica where a budget allows no disruption" value={set.includes("surge")} />
+      <Check name="force" label="Also pods without a controller" value={set.includes("force")} />
       <Check name="delete-emptydir-data" label="Also pods with emptyDir data" value={set.includes("delete-emptydir-data")} />
     </form>
     <Errors list={[...fleet.errors, chosen.length ? error : ""]} />
@@ -44,8 +44,8 @@ export function DrainView({ route }: ViewProps) {
     {chosen.length > 0 && !value && !error && <p role="status">Simulating the drain…</p>}
     {value && <Summary x={value} />}
     {value && rounds > 0 && <Rounds x={value} round={round} />}
-    {value && <Legend colouring={colouring} note="hatched: drained · crossed out: does not move" />}
-    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={focused} select={(n) => setOption("node", n)} toggle={toggle} version={fleet.version + round / 1000}
+    {value && <Legend coloring={coloring} note="hatched: drained · crossed out: does not move" />}
+    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} coloring={coloring} selected={focused} select={(n) => setOption("node", n)} toggle={toggle} version={fleet.version + round / 1000}
       label={`Map of ${nodes.length} nodes. Arrow keys move, Enter chooses a node for the drain.`} />}
     <p id="selected-node" aria-live="polite" class="muted">{focused && `${focused} is ${chosen.includes(focused) ? "" : "not "}chosen.`}</p>
     {value && <Remaining x={value} />}
@@ -105,7 +105,7 @@ function Moves({ x }: { x: Preview }) {
     </Table>{list.length > maxRows && <p class="muted">The first {maxRows} of {list.length}.</p>}</section>}
     {(x.preempted?.length ?? 0) > 0 && <section><h2>Preempted on other nodes</h2><Table label="Preempted pods" head={["Pod", "Node", "For"]}>
       {x.preempted!.map((p) => <tr key={p.pod}><td><PodLink name={p.pod} /></td><td>{p.node}</td><td>the replacement of a drained pod of {p.preemptor.split("/")[0]}</td></tr>)}</Table></section>}
-    {(x.skipped?.length ?? 0) > 0 && <details><summary>{plural(x.skipped!.length, "pod")} that the drain leaves</summary><ul class="plain">{x.skipped!.map((s) => <li key={s.pod}>{s.pod} on {s.node}: {s.reason}</li>)}</ul></details>}
+    {(x.skipped?.length ?? 0) > 0 && <details><summary>{plural(x.skipped!.length, "pod")} that the drain skips</summary><ul class="plain">{x.skipped!.map((s) => <li key={s.pod}>{s.pod} on {s.node}: {s.reason}</li>)}</ul></details>}
   </>;
 }
 

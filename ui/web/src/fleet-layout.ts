@@ -1,8 +1,8 @@
-import type { Colouring } from "./colours";
+import type { Coloring } from "./colors";
 import { Node, Pod } from "./model";
 
-// Bars are the bars of a cell for a colouring, which stay valid until the cell changes.
-export interface Bars { colouring: Colouring; small: boolean; resource: string; list: { colour: string; amount: number; marked?: boolean }[] }
+// Bars are the bars of a cell for a coloring, which stay valid until the cell changes.
+export interface Bars { coloring: Coloring; small: boolean; resource: string; list: { color: string; amount: number; marked?: boolean }[] }
 export interface Cell { node: Node; pods: Pod[]; used: number; free: number; x: number; y: number; bars?: Bars; text?: string }
 export interface Group { name: string; cells: Cell[]; y: number; capacity: number; free: number }
 export interface Layout { groups: Group[]; cells: Cell[]; size: number; columns: number; height: number }

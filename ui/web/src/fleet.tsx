@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { newColouring } from "./colours";
+import { newColoring } from "./colors";
 import { FleetCanvas } from "./fleet-canvas";
 import { Group, groupCells, isTainted, usable } from "./fleet-layout";
 import { timeOf } from "./history";
@@ -15,13 +15,13 @@ const maxRows = 200;
 export function FleetView({ route, namespace }: ViewProps) {
   const fleet = useFleet(namespace, timeOf(route));
   const option = (name: string, none = "") => route.options.get(name) ?? none;
-  const resource = option("resource", "cpu"), colour = option("colour", "priority"), label = option("group"), selector = option("selector"), selected = option("node"), zoom = /^(24|60|120)$/.test(option("zoom")) ? option("zoom") : "";
+  const resource = option("resource", "cpu"), color = option("color", "priority"), label = option("group"), selector = option("selector"), selected = option("node"), zoom = /^(24|60|120)$/.test(option("zoom")) ? option("zoom") : "";
   const test = useMemo(() => parseSelector(selector), [selector]);
   const podsOf = useMemo(() => byNode(fleet.pods), [fleet]);
   const nodes = useMemo(() => allNodes(fleet.nodes, podsOf).filter((n) => test.matches(n.labels)), [fleet, podsOf, test]);
   const groups = useMemo(() => groupCells(nodes, podsOf, resource, label), [nodes, podsOf, resource, label]);
   const shown = useMemo(() => nodes.flatMap((n) => podsOf.get(n.name) ?? []), [nodes, podsOf]);
-  const colouring = useMemo(() => newColouring(colour, shown, fleet.nodes), [colour, shown, fleet]);
+  const coloring = useMemo(() => newColoring(color, shown, fleet.nodes), [color, shown, fleet]);
   const resources = useMemo(() => [...new Set(["cpu", "memory", "pods", ...[...fleet.nodes.values()].flatMap((n) => Object.keys(n.allocatable))])], [fleet]);
   const labels = useMemo(() => [...new Set([...fleet.nodes.values()].flatMap((n) => Object.keys(n.labels)))].sort(), [fleet]);
   const cell = useMemo(() => groups.flatMap((g) => g.cells).find((c) => c.node.name === selected), [groups, selected]);
@@ -32,13 +32,13 @@ export function FleetView({ route, namespace }: ViewProps) {
     <Room groups={groups} resource={resource} loaded={fleet.loaded} pending={pending} namespace={namespace} />
     <form class="options" onSubmit={(e) => e.preventDefault()} aria-label="Options of the fleet">
       <Select name="resource" label="Resource" value={resource} none="cpu" values={resources.map((r) => [r, r])} />
-      <Select name="colour" label="Colour by" value={colour} none="priority" values={[["priority", "priority"], ["owner", "owner"], ["qos", "QoS class"], ["pressure", "node pressure"]]} />
+      <Select name="color" label="Color by" value={color} none="priority" values={[["priority", "priority"], ["owner", "owner"], ["qos", "QoS class"], ["pressure", "node pressure"]]} />
       <Select name="zoom" label="Cells" value={zoom} none="" values={[["", "fit"], ["24", "small"], ["60", "medium"], ["120", "large"]]} />
       <Field name="group" label="Group by label" value={label} hint="none" list={labels} />
       <Field name="selector" label="Node selector" value={selector} hint="all nodes" error={test.error} />
     </form>
-    <Legend colouring={colouring} note="empty: free · hatched: cordoned or not ready · dashed: tainted · !: pressure" />
-    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} size={Number(zoom)} />}
+    <Legend coloring={coloring} note="empty: free · hatched: cordoned or not ready · dashed: tainted · !: pressure" />
+    {nodes.length > 0 && <FleetCanvas groups={groups} resource={resource} coloring={coloring} selected={selected} select={(n) => setOption("node", n)} version={fleet.version} size={Number(zoom)} />}
     <div id="selected-node" aria-live="polite">{cell && <NodeDetails node={cell.node} pods={cell.pods} used={cell.used} free={cell.free} resource={resource} />}</div>
     <details><summary>The nodes as a table</summary><NodeTable groups={groups} resource={resource} /></details>
     {cell ? <Command words={["berth", "explain", "node"]} operands={[cell.node.name]} /> : <Command words={["berth", "kubectl", "describe", "nodes"]} options={selector ? ["-l", selector] : []} />}

@@ -2,14 +2,14 @@ export interface Pod { key: string; namespace: string; name: string; node: strin
 export interface Node { name: string; labels: Record<string, string>; allocatable: Record<string, number>; ready: boolean; cordoned: boolean; taints: string[]; pressure: string[]; known: boolean }
 
 // Changes are the nodes and pods that were added, changed or removed. Pods are in columns, with indexes into strings and requests.
-export interface Changes { nodes?: Omit<Node, "known">[]; goneNodes?: string[]; pods?: Columns; gonePods?: string[] }
+export interface Changes { nodes?: Omit<Node, "known">[]; deletedNodes?: string[]; pods?: Columns; deletedPods?: string[] }
 interface Columns { strings: string[]; requests: Record<string, number>[]; name: string[]; namespace: number[]; node: number[]; owner: number[]; qos: number[]; request: number[]; priority: number[] }
 
 // applyChanges changes nodes and pods by their names.
 export function applyChanges(nodes: Map<string, Node>, pods: Map<string, Pod>, c: Changes) {
-  for (const name of c.goneNodes ?? []) nodes.delete(name);
+  for (const name of c.deletedNodes ?? []) nodes.delete(name);
   for (const n of c.nodes ?? []) nodes.set(n.name, { ...n, known: true });
-  for (const key of c.gonePods ?? []) pods.delete(key);
+  for (const key of c.deletedPods ?? []) pods.delete(key);
   const p = c.pods;
   if (!p) return;
   for (let i = 0; i < p.name.length; i++) {

@@ -12,7 +12,7 @@ interface Report { fileSystems: FileSystem[]; consumers: Consumer[]; unknown?: s
 const interval = 30; // in seconds
 const maxTiles = 120, maxRows = 50;
 const width = 900, height = 320;
-const colours: Record<string, string> = { image: "#0072b2", container: "#e69f00", "terminated container": "#8c6bb1", log: "#009e73", volume: "#cc79a7", orphan: "#d55e00", other: "#8a8f98" };
+const colors: Record<string, string> = { image: "#0072b2", container: "#e69f00", "terminated container": "#8c6bb1", log: "#009e73", volume: "#cc79a7", orphan: "#d55e00", other: "#8a8f98" };
 
 // NodeDisk shows what uses the disks, of nodes whose agent reports it.
 export function NodeDisk({ name }: { name: string }) {
@@ -33,10 +33,10 @@ function Treemap({ f, consumers }: { f: FileSystem; consumers: Consumer[] }) {
   const kinds = [...new Set(shown.filter((c) => c.bytes > 0).map((c) => c.kind))];
   return <>
     <p><strong>{f.names.join(", ")}</strong>: {formatAmount("memory", f.used)} of {formatAmount("memory", f.capacity)} used, {formatAmount("memory", f.available)} available.</p>
-    <ul class="legend" aria-label="Colours">{kinds.map((k) => <li key={k}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={colours[k]} /></svg>{k}</li>)}</ul>
+    <ul class="legend" aria-label="Colors">{kinds.map((k) => <li key={k}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={colors[k]} /></svg>{k}</li>)}</ul>
     <svg class="treemap" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Usage of ${f.names.join(", ")}; largest: ${sorted[0] ? text(sorted[0]) : "none"}. The table below has the figures.`}>
       {squarify(shown, (c) => c.bytes, width, height).map(({ item: c, x, y, width: w, height: h }, i) => <g key={i} onMouseEnter={() => setFocus(text(c))}>
-        <rect x={x + 1} y={y + 1} width={Math.max(0, w - 2)} height={Math.max(0, h - 2)} fill={colours[c.kind] ?? colours.other} />
+        <rect x={x + 1} y={y + 1} width={Math.max(0, w - 2)} height={Math.max(0, h - 2)} fill={colors[c.kind] ?? colors.other} />
         {w > 70 && h > 18 && <text x={x + 6} y={y + 15}>{clip(c.name, w)}</text>}
       </g>)}
     </svg>

@@ -35,9 +35,9 @@ export function Forecast({ t, samples }: { t: Forecasted; samples: Sample[] }) {
   const { end, value } = forecastOf(t, rate);
   const x = [...samples.map((s) => (s.at - last.at) / 1000), end], none = samples.map(() => null);
   const lines: Line[] = [
-    { label: "measured", values: [...samples.map((s) => s.available), null], colour: "line" },
-    { label: "forecast", values: [...none.slice(1), last.available, value], colour: "line", dashed: true },
-    { label: "threshold", values: x.map(() => t.threshold), colour: "alert" },
+    { label: "measured", values: [...samples.map((s) => s.available), null], color: "line" },
+    { label: "forecast", values: [...none.slice(1), last.available, value], color: "line", dashed: true },
+    { label: "threshold", values: x.map(() => t.threshold), color: "alert" },
   ];
   return <figure class="forecast">
     <Chart label={`${t.signal} over time: ${trend(t, samples)}. ${amount(t, last.available)} available now, the threshold is ${amount(t, t.threshold)}.`} x={x} lines={lines} xLabel="Time from now" yLabel="Available"

@@ -40,11 +40,11 @@ export function NodeView({ route }: ViewProps) {
 function AllNodes({ at }: { at: string }) {
   const fleet = useFleet("", at);
   const nodes = useMemo(() => [...fleet.nodes.values()].sort((a, b) => b.pressure.length - a.pressure.length || Number(a.ready) - Number(b.ready) || a.name.localeCompare(b.name, "en", { numeric: true })), [fleet]);
-  const pressed = nodes.filter((n) => n.pressure.length);
+  const underPressure = nodes.filter((n) => n.pressure.length);
   return <>
     <Errors list={fleet.errors} />
     {!fleet.loaded && <p role="status">Loading…</p>}
-    {fleet.loaded && <p class="answer"><strong>{pressed.length ? `${plural(pressed.length, "node is", "nodes are")} under pressure:` : `None of ${plural(nodes.length, "node")} is under pressure.`}</strong> {pressed.slice(0, 5).map((n) => `${n.name} (${n.pressure.join(", ")})`).join(", ")}</p>}
+    {fleet.loaded && <p class="answer"><strong>{underPressure.length ? `${plural(underPressure.length, "node is", "nodes are")} under pressure:` : `None of ${plural(nodes.length, "node")} is under pressure.`}</strong> {underPressure.slice(0, 5).map((n) => `${n.name} (${n.pressure.join(", ")})`).join(", ")}</p>}
     {nodes.length > 0 && <Table label="Nodes" head={["Node", "State"]}>{nodes.slice(0, 200).map((n) => <tr key={n.name}><td><Link to={viewURL("node", n.name)}>{n.name}</Link></td><td>{stateOf(n)}</td></tr>)}</Table>}
     <Command words={["berth", "kubectl", "get", "nodes"]} />
   </>;
@@ -89,7 +89,7 @@ function Summary({ x, sorted }: { x: Report; sorted: Threshold[] }) {
   const t = met[0] ?? closest, next = nextVictim(x, t?.signal);
   if (!t) return <p class="answer"><strong>The node measures no signal.</strong></p>;
   return <p class="answer">
-    {met[0] ? <strong class="none">The threshold of {met[0].signal} is met for {formatAge(met[0].metSince)}.</strong> : <><strong>No threshold is met.</strong> Closest: {t.signal}, {amount(t, t.available - t.threshold)} above its threshold.</>}
+    {met[0] ? <strong class="none">The threshold of {met[0].signal} has been met for {formatAge(met[0].metSince)}.</strong> : <><strong>No threshold is met.</strong> Closest: {t.signal}, {amount(t, t.available - t.threshold)} above its threshold.</>}
     {" "}{next ? <>{met[0] ? "Evicted next:" : "If it is met, evicted first:"} <strong>{next.pod}</strong> ({next.reason}).</> : "No pod may be evicted for it."}
   </p>;
 }
@@ -113,7 +113,7 @@ function Order({ pods, resource }: { pods: Candidate[]; resource: string }) {
   if (pods.length === 0) return <p>No pod runs on the node.</p>;
   const next = pods.find((p) => p.evictable);
   return <>
-    <Table label="Order of eviction" head={["", "Pod", "Used", "Requested", "Priority", "Why here"]}>
+    <Table label="Order of eviction" head={["", "Pod", "Used", "Requested", "Priority", "Reason"]}>
       {pods.slice(0, maxRows).map((p, i) => { const [namespace, pod] = p.pod.split("/") as [string, string]; return <tr key={p.pod} class={p === next ? "chosen" : ""}><td class="number">{p === next ? "next" : i + 1}</td><td><Link to={viewURL("pod", namespace, pod)}>{p.pod}</Link></td>
         <td class="number">{p.known ? amount({ resource }, p.used) : "unknown"}</td><td class="number">{amount({ resource }, p.requested)}</td><td class="number">{p.priority}</td><td>{p.reason}{p.terminating && ", terminating"}</td></tr>; })}
     </Table>

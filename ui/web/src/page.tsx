@@ -135,7 +135,7 @@ function Shell({ user, signOut }: { user: User; signOut?: () => void }) {
     </header>
     {hasTime(route) && <TimeSlider route={route} namespace={namespace} />}
     <main id="view" tabIndex={-1}>
-      {View ? <View route={route} namespace={namespace} policyFile={user.policyFile} /> : <p role="alert">No view has the name {route.view}.</p>}
+      {View ? <View route={route} namespace={namespace} policyFile={user.policyFile} /> : <p role="alert">Unknown view: {route.view}.</p>}
     </main>
   </>;
 }

@@ -1,6 +1,6 @@
 import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Colouring } from "./colours";
+import type { Coloring } from "./colors";
 import { plural } from "./quantity";
 import { followLink, setOption } from "./route";
 import { CommandLine, shellCommand } from "./shell";
@@ -19,7 +19,7 @@ export function Command(line: CommandLine) {
     window.setTimeout(() => setCopied(""), 3000);
   };
   return <p class="command">
-    <span class="muted">Same in a terminal:</span> <code tabIndex={0}>{text}</code> <button type="button" onClick={copy} aria-label={"Copy command " + text}>Copy</button>
+    <span class="muted">In a terminal:</span> <code tabIndex={0}>{text}</code> <button type="button" onClick={copy} aria-label={"Copy command " + text}>Copy</button>
     <span role="status" class="muted">{copied}</span>
   </p>;
 }
@@ -54,8 +54,8 @@ export function Check({ name, label, value }: { name: string; label: string; val
   return <label class="check"><input type="checkbox" name={name} checked={value} onChange={(e) => setOption(name, e.currentTarget.checked ? "true" : "")} /> {label}</label>;
 }
 
-export function Legend({ colouring, note }: { colouring: Colouring; note: string }) {
-  return <ul class="legend" aria-label="Colours">{colouring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.colour} />{l.marked && <path class="cross" d="M1 1L11 11M1 11L11 1" />}</svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
+export function Legend({ coloring, note }: { coloring: Coloring; note: string }) {
+  return <ul class="legend" aria-label="Colors">{coloring.legend.map((l) => <li key={l.text}><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill={l.color} />{l.marked && <path class="cross" d="M1 1L11 11M1 11L11 1" />}</svg>{l.text} <span class="muted">{plural(l.count, "pod")}</span></li>)}
     <li class="muted">{note}</li></ul>;
 }
 

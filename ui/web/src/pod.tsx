@@ -36,7 +36,7 @@ export function PodView({ route }: ViewProps) {
     if (a) navigate(b ? viewURL("pod", a, b) : viewURL("pod", "default", a));
   };
   return <>
-    <h1>Why here, or why nowhere?</h1>
+    <h1>Why this node, or why none?</h1>
     <form class="options" onSubmit={open}>
       <label>Pod <input key={name} name="pod" defaultValue={name ? namespace + "/" + name : ""} placeholder="namespace/name" size={40} spellcheck={false} autocomplete="off" /></label>
       <button type="submit">Explain</button>
@@ -68,7 +68,7 @@ function Summary({ x }: { x: Explanation }) {
     {x.node ? <p><strong>{x.pod} is on {x.node}.</strong> If it were not bound, {x.choice === x.node ? "the scheduler would choose the same node" : x.choice ? `the scheduler would choose ${x.choice} now` : "no node would accept it now"}; {feasible} of {plural(nodes.length, "node")} would accept it.</p>
       : x.outcome === "scheduled" ? <p><strong>{x.pod} fits on {plural(feasible, "node")}.</strong> The scheduler chooses {x.choice} next.</p>
         : x.outcome ? <p><strong>{x.pod} has no node: {nodes.length ? `none of ${plural(nodes.length, "node")} accepts it` : x.outcome}.</strong> {x.message}</p>
-          : <p><strong>{x.pod} does not exist any more.</strong></p>}
+          : <p><strong>{x.pod} no longer exists.</strong></p>}
     {blocked && !x.node && <p>{blocked.plugin}: {(blocked.numbers ?? []).map((n) => n.message).join("; ") || (blocked.reasons ?? []).join("; ")}</p>}
     {!x.node && nodes.length > 0 && feasible === 0 && <Rejections nodes={nodes} />}
     {x.nominatedNode && <p>Nominated for {x.nominatedNode}: it waits until the victims there have ended.</p>}
@@ -94,7 +94,7 @@ function Rejections({ nodes }: { nodes: Verdict[] }) {
 
 function Triggers({ x }: { x: Explanation }) {
   if (!x.requeueTriggers?.length) return null;
-  return <section><h2>Events that let it be tried again</h2><ul>{x.requeueTriggers.map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}</ul></section>;
+  return <section><h2>Events that requeue the pod</h2><ul>{x.requeueTriggers.map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}</ul></section>;
 }
 
 // Nodes is the table of plugins by nodes: scores of feasible nodes, reasons of the others.

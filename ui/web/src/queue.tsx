@@ -22,7 +22,7 @@ export function QueueView({ route, namespace }: ViewProps) {
   const first = pods.filter((p) => p.state === "unschedulable").slice(0, numOpen);
   const parts = states.map((s) => [s, all.filter((p) => p.state === s).length] as const).filter((e) => e[1] > 0);
   return <>
-    <h1>Which pods wait, and for what?</h1>
+    <h1>Which pods are pending, and why?</h1>
     <Errors list={[error]} />
     {value && <p class="answer"><strong>{all.length ? plural(all.length, "pod waits", "pods wait") + " for a node" : "No pod waits for a node"}</strong>{parts.length > 0 && ": " + parts.map(([s, n]) => `${n} ${s}`).join(", ")}.</p>}
     {!value && !error && <p role="status">Loading…</p>}
@@ -45,7 +45,7 @@ function Entry({ p, open }: { p: Pending; open: boolean }) {
 function waitsFor(p: Pending): string {
   if (p.state === "gated") return "Waits until its scheduling gates are removed: " + (p.gates ?? []).join(", ");
   if (p.state === "nominated") return "Waits for the end of victims on " + p.nominatedNode;
-  if (p.state === "new") return "Waits for its turn with " + p.scheduler;
+  if (p.state === "new") return "Waits for the first attempt of " + p.scheduler;
   return (p.message ?? "").split(" preemption: ")[0]!; // the pod view shows the preemption
 }
 
@@ -53,8 +53,8 @@ function waitsFor(p: Pending): string {
 // the server evaluates all nodes.
 function Triggers({ namespace, name, open }: { namespace: string; name: string; open: boolean }) {
   const [shown, setShown] = useState(open);
-  if (open) return <section aria-label={`Events that let ${namespace}/${name} be tried again`}><span class="muted">Events that let it be tried again</span><Events namespace={namespace} name={name} /></section>;
-  return <details onToggle={(e) => { if (e.currentTarget.open) setShown(true); }}><summary>Events that let it be tried again</summary>{shown && <Events namespace={namespace} name={name} />}</details>;
+  if (open) return <section aria-label={`Events that requeue ${namespace}/${name}`}><span class="muted">Events that requeue the pod</span><Events namespace={namespace} name={name} /></section>;
+  return <details onToggle={(e) => { if (e.currentTarget.open) setShown(true); }}><summary>Events that requeue the pod</summary>{shown && <Events namespace={namespace} name={name} />}</details>;
 }
 
 function Events({ namespace, name }: { namespace: string; name: string }) {

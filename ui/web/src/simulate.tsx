@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { newColouring } from "./colours";
+import { newColoring } from "./colors";
 import { FleetCanvas } from "./fleet-canvas";
 import { groupCells } from "./fleet-layout";
 import { useKeyedState } from "./keyed-state";
@@ -25,7 +25,7 @@ export function SimulateView({ route }: ViewProps) {
     {run?.summary && <Outcome run={run} />}
     {run?.running && <p role="status">Simulating: {formatSeconds(run.seconds)} of virtual time…</p>}
     {run?.failure && <Problem run={run} scenario={request!.scenario} />}
-    {missing && <Errors list={["The file of this link is only in the tab that opened it: choose it again."]} />}
+    {missing && <Errors list={["Only the tab that opened the file of this link has it. Choose the file again."]} />}
     {!request && !missing && <p class="answer">Enter a scenario and run it. Nothing in the cluster changes.</p>}
     {run && run.frames.length > 0 && <Player key={JSON.stringify(request)} run={run} t={route.options.get("t") ?? ""} resource={route.options.get("resource") ?? "cpu"} selected={route.options.get("node") ?? ""} />}
     <Editor options={route.options} line={run?.failure?.line ?? 0} busy={run?.running ?? false} />
@@ -44,7 +44,7 @@ function compareURL(options: URLSearchParams): string {
 // Outcome is the result in one sentence.
 function Outcome({ run }: { run: Run }) {
   const s = run.summary!, failed = s.failedExpectations ?? [];
-  return <div class="answer"><p><strong>{s.violation ? "An invariant is violated." : failed.length ? `${plural(failed.length, "expectation")} failed.` : s.pending ? `In the end ${plural(s.pending, "pod waits", "pods wait")} for a node.` : "In the end every pod has a node."}</strong>
+  return <div class="answer"><p><strong>{s.violation ? "An invariant is violated." : failed.length ? `${plural(failed.length, "expectation")} failed.` : s.pending ? `At the end, ${plural(s.pending, "pod waits", "pods wait")} for a node.` : "At the end, every pod has a node."}</strong>
     {" "}{s.placed} of {plural(s.created, "pod")} scheduled, {s.victims} preempted, {s.deleted} deleted in {formatSeconds(s.seconds)}; at the end {s.bound} on nodes, {s.pending} pending.</p>
     <Errors list={[...(s.violation ? [s.violation] : []), ...failed]} />
     {(s.reasons ?? []).slice(0, 5).map((r) => <p key={r.message} class="muted">{plural(r.pods, "pod")}: {r.message}</p>)}
@@ -55,7 +55,7 @@ function Outcome({ run }: { run: Run }) {
 function Problem({ run, scenario }: { run: Run; scenario: string }) {
   const f = run.failure!;
   return <>
-    <p class="answer"><strong>{f.line ? `Line ${f.line} of the scenario is not valid.` : "The simulation did not end."}</strong></p>
+    <p class="answer"><strong>{f.line ? `Line ${f.line} of the scenario is not valid.` : "The simulation did not finish."}</strong></p>
     <Errors list={[f.message]} />
     {f.line > 0 && <p><code>{f.line}: {scenario.split("\n")[f.line - 1]}</code></p>}
   </>;
@@ -148,17 +148,17 @@ function Player({ run, t, resource, selected }: { run: Run; t: string; resource:
 }
 
 function State({ playback, frame, resource, selected }: { playback: Playback; frame: number; resource: string; selected: string }) {
-  const { groups, colouring, pods, pending } = useMemo(() => {
+  const { groups, coloring, pods, pending } = useMemo(() => {
     playback.seek(frame);
     const pods = [...playback.pods.values()], bound = pods.filter((p) => p.node);
-    return { groups: groupCells([...playback.nodes.values()], byNode(playback.pods), resource, "", true), colouring: newColouring("priority", bound, playback.nodes), pods: bound, pending: pods.filter((p) => !p.node) };
+    return { groups: groupCells([...playback.nodes.values()], byNode(playback.pods), resource, "", true), coloring: newColoring("priority", bound, playback.nodes), pods: bound, pending: pods.filter((p) => !p.node) };
   }, [playback, frame, resource]);
   const count = playback.nodes.size;
   return <>
     <p id="simulated-state"><strong>{plural(pods.length, "pod")} on {plural(count, "node")}, {pending.length} pending</strong>{pending.length > 0 && <span class="muted">: {names(pending)}</span>}</p>
     <form class="options" onSubmit={(e) => e.preventDefault()}><Select name="resource" label="Resource" value={resource} none="cpu" values={[["cpu", "cpu"], ["memory", "memory"], ["pods", "pods"]]} /></form>
-    <Legend colouring={colouring} note="empty: free · hatched: cordoned or not ready · !: pressure" />
-    {count > 0 && <FleetCanvas groups={groups} resource={resource} colouring={colouring} selected={selected} select={(n) => setOption("node", n)} version={frame} label={`Map of ${count} simulated nodes. Arrow keys select a node.`} />}
+    <Legend coloring={coloring} note="empty: free · hatched: cordoned or not ready · !: pressure" />
+    {count > 0 && <FleetCanvas groups={groups} resource={resource} coloring={coloring} selected={selected} select={(n) => setOption("node", n)} version={frame} label={`Map of ${count} simulated nodes. Arrow keys select a node.`} />}
     <p id="selected-node" class="muted">{selected && playback.nodes.has(selected) && `${selected}: ${names(pods.filter((p) => p.node === selected)) || "no pods"}`}</p>
   </>;
 }

@@ -1,4 +1,4 @@
-import type { Colouring } from "./colours";
+import type { Coloring } from "./colors";
 import type { Node, Pod } from "./model";
 import { byNode } from "./store";
 
@@ -6,8 +6,8 @@ import { byNode } from "./store";
 interface Change { kind: string; node?: string; pod?: string; preemptible?: boolean; key?: string; value?: string; amount?: number; taint?: string; labels?: Record<string, string>; size?: Record<string, number> }
 export interface Suggestion { message: string; node: string; similarNodesNotTried?: number; changes: Change[] }
 
-// State is the fleet after a suggestion: the pod is on its node, and removed pods are gone.
-export interface State { nodes: Node[]; podsOf: Map<string, Pod[]>; pod?: Pod; node?: Node; added: boolean; gone: { pod: string; preempted: boolean; node: string }[]; smaller: Set<string> }
+// State is the fleet after a suggestion: the pod is on its node, without the removed pods.
+export interface State { nodes: Node[]; podsOf: Map<string, Pod[]>; pod?: Pod; node?: Node; added: boolean; removed: { pod: string; preempted: boolean; node: string }[]; smaller: Set<string> }
 
 // groupSuggestions groups the additions of a node that differ only in the node that they copy.
 export function groupSuggestions(list: Suggestion[]): Suggestion[][] {
@@ -24,13 +24,13 @@ function valueOf(resource: string, amount: number): number { return resource ===
 
 // stateAfter applies a suggestion to the fleet as the server did on its fork. Changes that the map does not show have no effect here.
 export function stateAfter(nodesNow: Map<string, Node>, podsNow: Map<string, Pod>, key: string, s: Suggestion): State {
-  const nodes = new Map(nodesNow), pods = new Map(podsNow), out: State = { nodes: [], podsOf: new Map(), added: false, gone: [], smaller: new Set() };
+  const nodes = new Map(nodesNow), pods = new Map(podsNow), out: State = { nodes: [], podsOf: new Map(), added: false, removed: [], smaller: new Set() };
   let pod = podsNow.get(key);
   for (const c of s.changes) {
     const node = nodes.get(c.node ?? ""), resource = c.key ?? "", amount = valueOf(resource, c.amount ?? 0);
     if (c.kind === "RemovePod" && c.pod) {
       pods.delete(c.pod);
-      out.gone.push({ pod: c.pod, preempted: c.preemptible ?? false, node: c.node ?? "" });
+      out.removed.push({ pod: c.pod, preempted: c.preemptible ?? false, node: c.node ?? "" });
     } else if (c.kind === "LowerRequest" && pod) pod = { ...pod, requests: { ...pod.requests, [resource]: amount } };
     else if (c.kind === "FreeResource") freeResource(pods, c.node ?? "", resource, amount, out.smaller);
     else if (c.kind === "AddNode" && node) {
@@ -70,13 +70,13 @@ function freeResource(pods: Map<string, Pod>, node: string, resource: string, am
   }
 }
 
-const colours = { pod: "#d55e00", smaller: "#e69f00", other: "#a4abb6" };
+const colors = { pod: "#d55e00", smaller: "#e69f00", other: "#a4abb6" };
 
-// suggestionColouring highlights the pod, and the pods that must request less.
-export function suggestionColouring(s: State): Colouring {
+// suggestionColoring highlights the pod, and the pods that must request less.
+export function suggestionColoring(s: State): Coloring {
   const count = [...s.podsOf.values()].reduce((n, list) => n + list.length, 0), others = count - s.smaller.size - (s.pod ? 1 : 0);
   return {
-    colourOf: (p) => p === s.pod ? colours.pod : s.smaller.has(p.key) ? colours.smaller : colours.other,
-    legend: [{ text: s.pod?.key ?? "", colour: colours.pod, count: s.pod ? 1 : 0 }, { text: "must request less", colour: colours.smaller, count: s.smaller.size }, { text: "other pods", colour: colours.other, count: others }].filter((l) => l.count > 0),
+    colorOf: (p) => p === s.pod ? colors.pod : s.smaller.has(p.key) ? colors.smaller : colors.other,
+    legend: [{ text: s.pod?.key ?? "", color: colors.pod, count: s.pod ? 1 : 0 }, { text: "must request less", color: colors.smaller, count: s.smaller.size }, { text: "other pods", color: colors.other, count: others }].filter((l) => l.count > 0),
   };
 }

@@ -5,7 +5,7 @@ import { useWidth } from "./width";
 export interface Mark { time: string; kind: string; text: string }
 
 const row = 24, axis = 22, maxMarks = 1000;
-const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b8a800"];
+const colors = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b8a800"];
 const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
 const steps = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).concat([hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 14 * day, 30 * day, 60 * day, 120 * day, 365 * day]).sort((a, b) => a - b);
 
@@ -24,7 +24,7 @@ export function Timeline({ label, marks, kinds, end }: { label: string; marks: M
     {present.map((k, i) => <g key={k} aria-hidden="true"><text x="0" y={i * row + 16}>{k}</text><line x1={left} x2={right} y1={i * row + row / 2} y2={i * row + row / 2} /></g>)}
     <g aria-hidden="true"><line class="axis" x1={left} x2={right} y1={bottom} y2={bottom} />{ticks.map((t) => <g key={t}><line class="axis" x1={x(t)} x2={x(t)} y1={bottom} y2={bottom + 5} /><text class="time" x={x(t)} y={bottom + 18} text-anchor={x(t) > right - 30 ? "end" : x(t) < left + 30 ? "start" : "middle"}>{clock(t, step)}</text></g>)}</g>
     {shown.map((m, i) => <g key={m.time + m.text} role="listitem" aria-label={m.text}><title>{m.text}</title>
-      <rect class="mark" x={x(times[i]!) - 3} y={present.indexOf(m.kind) * row + 4} width="6" height={row - 8} fill={colours[kinds.indexOf(m.kind) % colours.length]} /></g>)}
+      <rect class="mark" x={x(times[i]!) - 3} y={present.indexOf(m.kind) * row + 4} width="6" height={row - 8} fill={colors[kinds.indexOf(m.kind) % colors.length]} /></g>)}
   </svg>}
     {marks.length > maxMarks && <p class="muted">The newest {plural(maxMarks, "mark")} of {marks.length.toLocaleString("en")}.</p>}
   </div>;

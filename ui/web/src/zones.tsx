@@ -18,7 +18,7 @@ export function ZonesView({ namespace, route }: ViewProps) {
   const { value: x, error } = useLive<Zones>(historyPath("zones", at), { at }, at ? 0 : interval);
   const zones = [...(x?.zones ?? [])].sort((a, b) => (b.nodes - b.ready) - (a.nodes - a.ready) || a.name.localeCompare(b.name, "en", { numeric: true }));
   return <>
-    <h1>Which nodes are lost, and what is evicted from them?</h1>
+    <h1>Which nodes are not ready, and when are their pods evicted?</h1>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Loading…</p>}
     {x && <Summary x={x} />}
@@ -38,7 +38,7 @@ function Summary({ x }: { x: Zones }) {
   const closed = x.zones.filter((z) => z.taintIntervalSeconds === 0 && (z.unreadyNodes ?? []).length > 0);
   const waiting = x.zones.flatMap((z) => (z.unreadyNodes ?? []).filter((n) => n.queuePosition)).length;
   if (nodes === 0 && unready === 0) return <p class="answer"><strong>There are no nodes.</strong></p>;
-  if (unready === 0) return <p class="answer"><strong>No node is lost:</strong> all {plural(nodes, "node")} in {plural(x.zones.length, "zone")} are ready.</p>;
+  if (unready === 0) return <p class="answer"><strong>All nodes are ready:</strong> {plural(nodes, "node")} in {plural(x.zones.length, "zone")}.</p>;
   return <p class="answer">
     <strong>{plural(unready, "node is", "nodes are")} not ready.</strong>
     {" "}{x.allUnready ? <span class="none">No zone has a ready node, so no pod is evicted: the cause is probably the control plane.</span>
@@ -51,7 +51,7 @@ function ZoneCard({ z }: { z: Zone }) {
   const list = z.unreadyNodes ?? [];
   return <>
     <div class="row"><strong>{zoneName(z)}</strong> <span class={"badge" + (z.state === "Normal" ? "" : " none")}>{z.state}</span> <span>{z.ready} of {plural(z.nodes, "node")} ready</span>
-      <span class="muted">{z.taintIntervalSeconds > 0 ? `evicts at most one node per ${seconds(z.taintIntervalSeconds)}` : `evicts none: ${z.reason ?? ""}`}</span></div>
+      <span class="muted">{z.taintIntervalSeconds > 0 ? `taints at most one node per ${seconds(z.taintIntervalSeconds)}` : `taints no node: ${z.reason ?? ""}`}</span></div>
     {z.ready < z.nodes && <Bar label={`${z.nodes - z.ready} of ${z.nodes} nodes are not ready`} used={z.nodes - z.ready} capacity={z.nodes} mark={0} />}
     {unlisted(z) > 0 && <div>{plural(unlisted(z), "node is", "nodes are")} not ready and not tainted yet.</div>}
     {list.length > 0 && <Table label={"Nodes that are not ready in " + zoneName(z)} head={["Node", "Ready", "For", "Eviction of its pods"]}>

@@ -105,7 +105,7 @@ const tests = {
     await page.keyboard.press("Enter");
     await page.waitForURL(/nodes=n1(&|$)/);
     await page.waitForSelector("[role=alert]:has-text('--force')"); // hog has no controller
-    await page.getByLabel("Also pods that nothing replaces").check();
+    await page.getByLabel("Also pods without a controller").check();
     await eventually(summary, /of \d+ pods? moves? in/);
     ignoreStatus(/status of 400/);
   },
@@ -276,7 +276,7 @@ const tests = {
     const closed = await page.locator("li", { hasText: "shop/closed" }).last().innerText();
     assert.match(closed, /0 evictions allowed now/);
   },
-  "zones: states and lost nodes are those of berth zones": async () => {
+  "zones: states and nodes that are not ready are those of berth zones": async () => {
     const { objects, patches, fields } = hostileObjects();
     assert.ok(fields.size >= 40, `${fields.size} fields`);
     hostileFields = fields;
@@ -349,7 +349,7 @@ const tests = {
   },
   "text of the cluster is not interpreted": async () => {
     const name = urlText;
-    const all = [...views, "fleet?colour=owner&node=lost1", "fleet?group=%3Cb%3E&selector=%3Cscript%3E&resource=" + name + "&node=" + name, "pod/shop/markup", "pod/shop/hostile", "pod/shop/hostile-pending", "pod/shop/" + name,
+    const all = [...views, "fleet?color=owner&node=lost1", "fleet?group=%3Cb%3E&selector=%3Cscript%3E&resource=" + name + "&node=" + name, "pod/shop/markup", "pod/shop/hostile", "pod/shop/hostile-pending", "pod/shop/" + name,
       "pod/" + name + "/a", "queue?state=" + name, "displacements?cause=" + name, "budgets?namespace=" + name, "drain?nodes=lost1&force=true", "drain?nodes=" + name + "&round=" + name + "&node=" + name, "node/lost1", "node/" + name,
       "node/n1?signal=" + name, "descheduler?max=" + name, "compare?pod=shop/" + name, "compare?pod=shop/hostile-pending", "compare?pod=shop/hostile-pending&with=" + name, "compare?seedB=" + name + "&scenario=" + name, "simulate?scenario=" + name, "simulate?from=cluster&scenario=&node=" + name, "%3Cscript%3E"];
     const fields = async () => {

@@ -62,7 +62,7 @@ export const commandTests = {
     await page.locator("input[name=file]").setInputFiles({ name: "a'$(touch pwn).yaml", mimeType: "text/yaml", buffer: Buffer.from("apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 4, pods: 10}}\n") });
     await page.getByLabel("One action per line").fill("until 1m");
     await page.getByRole("button", { name: "Run" }).click();
-    await page.waitForSelector(".answer:has-text('In the end')");
+    await page.waitForSelector(".answer:has-text('At the end')");
     assert.deepEqual(words("bash", await page.locator("main .command code").innerText()), ["simulate", "-f", "a'$(touch pwn).yaml", "--scenario", "scenario.txt", "--timeline", "all"]);
   },
 };

@@ -28,13 +28,13 @@ export const evictionTests = {
     assert.deepEqual([b.before, b.after], [1, 0]);
     assert.equal(await entry.locator(".badge").innerText(), want.cause);
     for (const part of [`Budget guarded: ${b.before} allowed before, ${b.after} after`, `Replaced by ${want.replacement.name} on ${want.replacement.node}`, `from ${want.node}`]) assert.ok(text.includes(part), `${part} in ${text}`);
-    const marks = () => page.locator(".timeline [role=listitem]").evaluateAll((list) => list.map((g) => ({ text: g.getAttribute("aria-label"), colour: g.querySelector("rect").getAttribute("fill"), x: g.querySelector("rect").x.baseVal.value })));
+    const marks = () => page.locator(".timeline [role=listitem]").evaluateAll((list) => list.map((g) => ({ text: g.getAttribute("aria-label"), color: g.querySelector("rect").getAttribute("fill"), x: g.querySelector("rect").x.baseVal.value })));
     await eventually(async () => String((await marks()).length === all.length), /true/);
     const shown = await marks(), clock = (d) => new Date(d.time).toTimeString().slice(0, 8);
     assert.deepEqual(shown.map((m) => m.text).sort(), all.map((d) => `${clock(d)} ${d.pod.namespace}/${d.pod.name}: ${d.cause}`).sort());
     const causes = (m) => m.text.split(": ").at(-1);
-    assert.equal(new Set(shown.map((m) => m.colour + causes(m))).size, new Set(all.map((d) => d.cause)).size, "a colour for each cause");
-    assert.ok(new Set(all.map((d) => d.cause)).size >= 2 && new Set(shown.map((m) => m.colour)).size >= 2, "two causes");
+    assert.equal(new Set(shown.map((m) => m.color + causes(m))).size, new Set(all.map((d) => d.cause)).size, "a color for each cause");
+    assert.ok(new Set(all.map((d) => d.cause)).size >= 2 && new Set(shown.map((m) => m.color)).size >= 2, "two causes");
     const time = new Map(all.map((d) => [`${clock(d)} ${d.pod.namespace}/${d.pod.name}: ${d.cause}`, Date.parse(d.time)])), sorted = [...shown].sort((a, b) => time.get(a.text) - time.get(b.text));
     for (let i = 1; i < sorted.length; i++) assert.ok(sorted[i].x >= sorted[i - 1].x, `${sorted[i].text} is right of ${sorted[i - 1].text}`);
     assert.ok(sorted.at(-1).x > sorted[0].x, "marks at different places");

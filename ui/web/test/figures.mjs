@@ -33,13 +33,13 @@ export const figureTests = {
         const list = pods.filter((p) => p.spec.nodeName === n.metadata.name), used = list.reduce((m, p) => m + p.spec.containers.reduce((s, c) => s + bytes(c.resources?.requests?.memory), 0), 0);
         return [n.metadata.name, n.metadata.labels[key], gibibytes(bytes(n.status.allocatable.memory) - used), gibibytes(used), String(list.length), "ready"];
       }).sort();
-      await open(`fleet?group=${encodeURIComponent(key)}&selector=${encodeURIComponent(key + " in (a, b)")}&resource=memory&colour=qos`);
+      await open(`fleet?group=${encodeURIComponent(key)}&selector=${encodeURIComponent(key + " in (a, b)")}&resource=memory&color=qos`);
       await eventually(async () => JSON.stringify((await rows("Nodes")).sort()), new RegExp("^" + JSON.stringify(want).replace(/[^\w]/g, "\\$&") + "$"));
       assert.deepEqual((await rows("Nodes")).map((r) => r[1]), ["a", "a", "a", "b", "b"]);
       assert.ok(want.some((r) => r[3] !== "0 B"), "a pod requests memory");
       const legend = async () => Object.fromEntries((await page.locator(".legend li:has(svg)").allInnerTexts()).map((t) => /^(.*) (\d+) pods?$/.exec(t).slice(1)));
       assert.deepEqual(await legend(), Object.fromEntries([...counted(pods.map((p) => p.status.qosClass))].map(([k, n]) => [k, String(n)])));
-      await page.getByLabel("Colour by").selectOption("priority");
+      await page.getByLabel("Color by").selectOption("priority");
       assert.deepEqual(await legend(), Object.fromEntries([...counted(pods.map((p) => "priority " + (p.spec.priority ?? 0)))].map(([k, n]) => [k, String(n)])));
       assert.equal(await page.locator(".command code").innerText(), `berth kubectl describe nodes -l '${key} in (a, b)'`);
     } finally {
@@ -85,7 +85,7 @@ export const figureTests = {
     assert.ok(found, text);
     assert.ok(Math.abs(Number(found[1]) - (memory.available - memory.threshold) / (2 ** 30 / 600) / 60) < 3, `${found[1]} min, want ${JSON.stringify(memory)}`);
     const chart = page.getByRole("img", { name: /^memory\.available over time: Falls by 1\.7 Mi per second .*the threshold is 100 Mi\.$/ });
-    const columns = await chart.locator("canvas").evaluate((canvas) => { // columns with the colour of the line, from the left to the end of the forecast
+    const columns = await chart.locator("canvas").evaluate((canvas) => { // columns with the color of the line, from the left to the end of the forecast
       const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), out = [];
       for (let x = 0; x < width; x++) for (let y = 0; y < height; y++) { const i = (y * width + x) * 4; if (data[i] === 0 && data[i + 1] === 0x72 && data[i + 2] === 0xb2) { out.push(x / width); break; } }
       return out;

@@ -18,13 +18,13 @@ async function tabTo(pattern, key = "Tab") {
 // steps are what a user does in each view, and the text that then appears.
 const steps = [
   ["Pod", async () => { await tabTo(/^INPUT pod/); await page.keyboard.type("shop/misfit"); await page.keyboard.press("Enter"); await page.waitForSelector("text=none of"); await tabTo(/^BUTTON .*Show on the fleet/); await page.keyboard.press("Enter"); }, "shop/misfit runs on"],
-  ["Queue", async () => { await tabTo(/^A .*shop\/misfit/); await page.keyboard.press("Enter"); }, "Why here, or why nowhere?"],
-  ["Displacements", async () => { await tabTo(/^SELECT/); await page.keyboard.press("ArrowDown"); }, "Who moved which pod?"],
+  ["Queue", async () => { await tabTo(/^A .*shop\/misfit/); await page.keyboard.press("Enter"); }, "Why this node, or why none?"],
+  ["Displacements", async () => { await tabTo(/^SELECT/); await page.keyboard.press("ArrowDown"); }, "Which pods were displaced, and why?"],
   ["Budgets", async () => {}, "What may be evicted now?"],
   ["Drain", async () => { await tabTo(/^CANVAS/); await page.keyboard.press("ArrowRight"); await page.keyboard.press("ArrowRight"); await page.keyboard.press("Enter"); }, "is chosen"],
   ["Node", async () => { await tabTo(/^INPUT node/); await page.keyboard.type("n1"); await page.keyboard.press("Enter"); await page.waitForSelector("text=Signals, the closest"); await tabTo(/^SUMMARY .*other signal/); await page.keyboard.press("Enter"); }, "li >> text=nodefs.inodesFree"],
-  ["Zones", async () => {}, "Which nodes are lost"],
-  ["Descheduler", async () => {}, "Which moves would make the cluster better?"],
+  ["Zones", async () => {}, "Which nodes are not ready"],
+  ["Descheduler", async () => {}, "Which moves does the descheduler plan?"],
   ["Compare", async () => { await tabTo(/^INPUT pod/); await page.keyboard.type("shop/misfit"); await page.keyboard.press("Enter"); }, "Both choose no node"],
   ["Simulate", async () => { await tabTo(/^BUTTON .*Run$/); await page.keyboard.press("Enter"); await page.waitForSelector("text=pods scheduled"); await tabTo(/^BUTTON .*Back$/); await page.keyboard.press("Enter"); }, "Virtual time"],
   ["Fleet", async () => { await tabTo(/^CANVAS/); await page.keyboard.press("ArrowRight"); }, "requested by"],

@@ -1,4 +1,4 @@
-// Tests of the frame of the page, and of marks that need no colour.
+// Tests of the frame of the page, and of marks that need no color.
 import assert from "node:assert/strict";
 import { answer, eventually, open, page, rows, summary } from "./harness.mjs";
 

@@ -7,15 +7,15 @@ const result = () => page.locator("#suggestion-result").innerText();
 
 // shown returns the text about the pod's node that a suggestion of berth explain must give.
 function shown(pod, s, pods, nodes) {
-  const gone = s.changes.filter((c) => c.kind === "RemovePod").map((c) => c.pod), added = s.changes.find((c) => c.kind === "AddNode");
+  const removed = s.changes.filter((c) => c.kind === "RemovePod").map((c) => c.pod), added = s.changes.find((c) => c.kind === "AddNode");
   const lowered = s.changes.find((c) => c.kind === "LowerRequest"), freed = s.changes.filter((c) => c.kind === "FreeResource").reduce((n, c) => n + c.amount / 1000, 0);
-  const there = pods.filter((p) => p.spec.nodeName === s.node && !gone.includes(`${p.metadata.namespace}/${p.metadata.name}`));
+  const there = pods.filter((p) => p.spec.nodeName === s.node && !removed.includes(`${p.metadata.namespace}/${p.metadata.name}`));
   const used = there.reduce((n, p) => n + cores(p), 0) - freed + (lowered ? lowered.amount / 1000 : cores(pod));
   const capacity = added?.size?.cpu / 1000 || Number(nodes.find((n) => n.metadata.name === (added?.node ?? s.node)).status.allocatable.cpu), count = there.length + 1;
   return `shop/${pod.metadata.name} runs on ${s.node}${added ? ", which is added" : ""}: ${used} of ${capacity} cpu requested by ${count} pod${count === 1 ? "" : "s"}, ${Math.max(0, capacity - used)} free.`;
 }
 
-// drawn returns the number of pixels of the map with a colour.
+// drawn returns the number of pixels of the map with a color.
 const drawn = (r, g, b) => page.locator("canvas").evaluate((canvas, [r, g, b]) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   let n = 0;
@@ -36,9 +36,9 @@ async function checkAll(name) {
     const count = nodes.length + s.changes.filter((c) => c.kind === "AddNode").length;
     assert.equal(await page.locator("canvas").getAttribute("aria-label"), `Map of ${count} nodes after the change. Arrow keys select a node.`);
     await eventually(async () => String(await drawn(0xd5, 0x5e, 0) > 20), /true/); // the highlighted pod
-    const gone = s.changes.filter((c) => c.kind === "RemovePod");
-    assert.equal(await page.locator("#gone").count(), gone.length ? 1 : 0);
-    for (const c of gone) assert.ok((await page.locator("#gone").innerText()).includes(`${c.pod} from ${c.node} (${c.preemptible ? "preempted" : "removed"})`), c.pod);
+    const removed = s.changes.filter((c) => c.kind === "RemovePod");
+    assert.equal(await page.locator("#removed").count(), removed.length ? 1 : 0);
+    for (const c of removed) assert.ok((await page.locator("#removed").innerText()).includes(`${c.pod} from ${c.node} (${c.preemptible ? "preempted" : "deleted"})`), c.pod);
   }
   return want;
 }
@@ -66,6 +66,6 @@ export const suggestionTests = {
     await page.locator(".suggestions button[aria-pressed=true]").click();
     await page.waitForSelector("#suggestion-result", { state: "detached" });
     await open("pod/shop/misfit?suggestion=none");
-    await page.waitForSelector("text=The suggestion of this link is not among those that help now: none");
+    await page.waitForSelector("text=The suggestion in this link no longer helps: none");
   },
 };
