@@ -54,11 +54,11 @@ func (p DeletedPod) JSON() ([]byte, error) {
 // writeDecisions writes decisions by pod: those of currentUID first, if there are any,
 // then deleted pods of the same name, newest first.
 func writeDecisions(b *strings.Builder, list []journal.Decision, currentUID string) {
-	b.WriteString("decisions in the scheduler's journal")
+	b.WriteString("Decisions in the scheduler's journal")
 	if more := len(list) - maxDecisions; more > 0 {
 		fmt.Fprintf(b, " (%d older ones: -o json)", more)
 	}
-	b.WriteString(":\n")
+	b.WriteString("\n")
 	remaining := maxDecisions
 	for i, group := range decisionsByUID(list, currentUID) {
 		shown := group[max(0, len(group)-remaining):]

@@ -22,7 +22,7 @@ func TestDecisionHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `pod ns/p no longer exists
-decisions in the scheduler's journal:
+Decisions in the scheduler's journal
   2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
   an earlier pod of this name, uid u1, deleted:
   2001-09-09T01:46:40Z  reject  attempt 1; 0/2 nodes are available

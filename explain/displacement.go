@@ -17,6 +17,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, o TextOptions) err
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d displaced%s\n", len(list), formatCauses(list))
 	if len(list) > 0 {
+		b.WriteByte('\n')
 		t := table.New(table.Columns("AGO", "POD", "CAUSE", "REQUESTED BY", "NODE", "REPLACEMENT"),
 			table.WideColumns("READY AFTER", "BUDGETS", "OWNER", "DELETED AFTER", "MESSAGE"))
 		t.Key = 2

@@ -34,6 +34,7 @@ func TestEvictionsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2 displaced: 1 by Preemption, 1 by Pressure
+
 AGO  POD     CAUSE       REQUESTED BY  NODE  REPLACEMENT
 5m   ns/low  Preemption  pod ns/high   n1    low-2 on n3
 and 1 more (--all shows them)

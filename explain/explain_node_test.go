@@ -57,7 +57,7 @@ reserved for nominated pod default/nominated (priority 9)
 avoided by the pods of ReplicaSet default/web, for 5m, after 3 displacements for Pressure (hold avoid-1)
 
 2 pending pods fit: default/nominated, default/fits
-rejected
+Rejected
   default/intolerant: TaintToleration: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
   default/big-1, default/big-2: NodeResourcesFit: need 600m to 1600m more cpu (requests 2 to 3)
 `
@@ -97,10 +97,11 @@ func TestQueueText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated
+
 POD          PRIORITY  STATE          AGE  WAITS FOR
 a/nominated  0         nominated      2d   victims on n7
-a/first      5         new            1s   its turn with s
-a/late       0         new            60s  its turn with s
+a/first      5         new            1s   the first attempt of s
+a/late       0         new            60s  the first attempt of s
 a/big        7         unschedulable  3h   0/2 nodes are available: 2
                                            Insufficient cpu
 and 1 more (--all shows them)

@@ -76,7 +76,8 @@ NodeResourcesFit rejects 1 node
 
 Preemption would not make the pod schedulable on any node
 
-The pod is tried again when it is updated, or
+The scheduler retries the pod when
+  the pod is updated
   a node is added,`, `
   a node is added, a node's labels change (NodeAffinity)
 `, `

@@ -76,7 +76,7 @@ func (e *NodeExplanation) writeResources(b *strings.Builder) {
 
 func (e *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
 	if len(e.Pods) == 0 {
-		b.WriteString("\nno pods\n")
+		b.WriteString("\nNo pods\n")
 		return
 	}
 	b.WriteString("\n")
@@ -129,7 +129,7 @@ func (e *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 // writePending writes the pending pods that fit, and the reasons for which others do not.
 func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(e.Fits) == 0 && len(e.Rejected) == 0 {
-		b.WriteString("\nno pending pods\n")
+		b.WriteString("\nNo pending pods\n")
 		return
 	}
 	limit := maxNames
@@ -142,7 +142,7 @@ func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		fmt.Fprintf(b, "\nnone of %d pending pods fit\n", len(e.Rejected))
 	}
 	if len(e.Rejected) > 0 {
-		b.WriteString("rejected\n")
+		b.WriteString("Rejected\n")
 	}
 	// groupNodes groups by node; here pods take the place of nodes.
 	records := make([]decision.NodeRecord, len(e.Rejected))

@@ -65,6 +65,7 @@ func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 	}
 	b.WriteString("\n")
 	if len(list) > 0 {
+		b.WriteByte('\n')
 		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "AGE", "WAITS FOR"), table.WideColumns("SINCE", "SCHEDULER", "NOMINATED NODE"))
 		shown := o.limited(len(list))
 		for _, p := range list[:shown] {
@@ -87,9 +88,9 @@ func waitsFor(p *PendingPod) string {
 		return "victims on " + p.Nominated
 	case PendingNew:
 		if p.Scheduler == "" { // a dump without schedulerName
-			return "its turn"
+			return "the first attempt"
 		}
-		return "its turn with " + p.Scheduler
+		return "the first attempt of " + p.Scheduler
 	}
 	text, _, _ := strings.Cut(p.Message, " preemption: ")
 	return strings.TrimSuffix(text, ".")

@@ -65,7 +65,7 @@ func eventTexts(c decision.ClusterEvents) []string {
 
 // writeRequeueTriggers writes the events that requeue a pod.
 func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
-	b.WriteString("\nThe pod is tried again when it is updated, or\n")
+	b.WriteString("\nThe scheduler retries the pod when\n  the pod is updated\n")
 	for _, trigger := range RequeueTriggers(rejectedBy) {
 		if len(trigger.Events) > 0 {
 			b.WriteString("  " + strings.Join(trigger.Events, ", ") + " (" + pluginText(trigger.Plugin) + ")\n")

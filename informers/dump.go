@@ -26,7 +26,7 @@ func ReadDump(files []string) ([]runtime.Object, error) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("reading the dump (-f): %w", err)
+			return nil, err
 		}
 		if err := config.SplitDocuments(file, data, func(doc []byte) (err error) {
 			out, err = decode(out, doc, false)

@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("got summary %+v, want 2 pods placed and 1 pending with a reason", s)
 		}
 		var b bytes.Buffer
-		if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "    1  0/1 nodes") {
+		if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "\n1        0/1 nodes") {
 			t.Errorf("Print: got %q and error %v, want the reason 0/1 nodes", b.String(), err)
 		}
 	})

@@ -38,7 +38,7 @@ var Assumptions = []string{
 func readCSV(file string, columns []string, row func(field func(column string) string) error) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("reading the OpenB list: %w", err)
+		return err
 	}
 	defer f.Close()
 	r := csv.NewReader(f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -107,6 +108,9 @@ func addResources(sum, list corev1.ResourceList) {
 	}
 }
 
+// maxReasons is the number of reasons that Print writes.
+const maxReasons = 10
+
 // Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%d pods created in %.1f s; after %.1f s: %d scheduled, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
@@ -114,16 +118,33 @@ func (s *Summary) Print(w io.Writer) error {
 		fmt.Fprintf(w, " (%d of them not tried yet)", s.Unexplained)
 	}
 	fmt.Fprintln(w)
-	for i, r := range s.Reasons {
-		if i == 10 {
-			fmt.Fprintf(w, "  and %d more reasons (-o json)\n", len(s.Reasons)-i)
-			break
-		}
-		fmt.Fprintf(w, "  %5d  %s\n", r.Pods, r.Message)
+	if err := s.printReasons(w); err != nil || len(s.Utilization) == 0 {
+		return err
 	}
 	t := table.New(table.Columns("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE"), nil)
 	for _, u := range s.Utilization {
 		t.AddRow(u.Resource, u.Requested, u.Allocatable, fmt.Sprintf("%d%%", u.Percent))
 	}
+	fmt.Fprintln(w)
 	return t.Write(w, false)
+}
+
+// printReasons writes the most frequent reasons, with their numbers of pods.
+func (s *Summary) printReasons(w io.Writer) error {
+	if len(s.Reasons) == 0 {
+		return nil
+	}
+	shown := s.Reasons[:min(len(s.Reasons), maxReasons)]
+	t := table.New(table.Columns("PENDING", "REASON"), nil)
+	for _, r := range shown {
+		t.AddRow(strconv.Itoa(r.Pods), r.Message)
+	}
+	fmt.Fprintln(w)
+	if err := t.Write(w, false); err != nil {
+		return err
+	}
+	if more := len(s.Reasons) - len(shown); more > 0 {
+		fmt.Fprintf(w, "and %d more reasons (-o json shows them)\n", more)
+	}
+	return nil
 }

@@ -97,7 +97,7 @@ func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Co
 
 // policy reads the policy and prints its warnings. The flag overrides its limit of evictions.
 func (f *deschedulerFlags) policy(warnings io.Writer) (config.Descheduler, error) {
-	policy, err := readPolicy(f.policyFile)
+	policy, err := readPolicy("--policy-config-file", f.policyFile)
 	if err != nil {
 		return config.Descheduler{}, err
 	}
@@ -108,14 +108,19 @@ func (f *deschedulerFlags) policy(warnings io.Writer) (config.Descheduler, error
 	return policy, nil
 }
 
-// readPolicy reads a policy file. Without a file it returns the default policy.
-func readPolicy(file string) (config.Descheduler, error) {
+// readPolicy reads the policy file of a flag. Without a file it returns the default policy.
+func readPolicy(flag, file string) (config.Descheduler, error) {
+	d, err := readPolicyFile(file)
+	return d, config.NameFlag(err, flag, file)
+}
+
+func readPolicyFile(file string) (config.Descheduler, error) {
 	if file == "" {
 		return config.DefaultDescheduler(), nil
 	}
 	d, err := config.DeschedulerDocument(file)
 	if err != nil {
-		return config.Descheduler{}, fmt.Errorf("--policy-config-file: %w", err)
+		return config.Descheduler{}, err
 	}
 	return config.ReadDescheduler(d, config.DeschedulerReadOptions{})
 }

@@ -41,9 +41,10 @@ After Ctrl-C the nodes stay cordoned; run the same command again to continue.
 Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
 
 --what-if evicts nothing. It simulates the drain with the real scheduler on a
-fork of the cluster state, and reports where each pod would go, which pods would
-wait and why, which budget delays which pod until when, and which field must
-change for a pod that can never move. It assumes that replacements become Ready.
+fork of the cluster state, and reports the node of each replacement, which pods
+would wait and why, and until when a budget delays a pod. For a pod that can
+never move it names the field to change. It assumes that replacements become
+Ready.
 
 Exits with 0 if all pods move, 3 if some wait, 4 if some can never move unless
 an object changes, 1 on other errors.`,
@@ -63,7 +64,7 @@ an object changes, 1 on other errors.`,
 	flags := cmd.Flags()
 	f.source.addFlags(flags)
 	flags.BoolVar(&f.whatIf, "what-if", false, "preview the drain without evicting anything")
-	flags.BoolVar(&f.options.Surge, "surge", false, "if a budget allows no disruption, let the owner run one more pod for a while")
+	flags.BoolVar(&f.options.Surge, "surge", false, "add a temporary replica to owners whose budget allows no disruption")
 	flags.BoolVar(&f.options.IgnoreDaemonSets, "ignore-daemonsets", true, "ignore DaemonSet pods; if false, refuse to drain a node that has some")
 	flags.BoolVar(&f.options.DeleteEmptyDirData, "delete-emptydir-data", false, "continue even if pods use emptyDir, whose data is deleted")
 	flags.BoolVar(&f.options.Force, "force", false, "continue even if pods have no controller that replaces them")

@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
@@ -131,13 +132,19 @@ func (s *objectSource) defaultNamespace() string {
 // except the named one.
 func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runtime.Object, error) {
 	if len(s.dumps) > 0 {
-		return informers.ReadDump(s.dumps)
+		return readDumps(s.dumps)
 	}
 	config, err := s.Config("berth-explain")
 	if err != nil {
 		return nil, err
 	}
 	return reports.ReadCluster(ctx, config, namespace, pod)
+}
+
+// readDumps reads the files of -f.
+func readDumps(files []string) ([]runtime.Object, error) {
+	objects, err := informers.ReadDump(files)
+	return objects, config.NameFlag(err, "-f", files...)
 }
 
 // decisions returns the decisions about pods of one name in the journal. With dump files

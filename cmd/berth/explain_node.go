@@ -26,11 +26,12 @@ func explainNodeCommand() *cobra.Command {
 		Aliases: []string{"nodes", "no"},
 		Short:   "Explain what uses a node and which pending pods would fit",
 		Long: `Reports for each resource of a node what is requested and what is free, its
-taints and bad conditions, its pods, reservations and Avoid Holds, and which
-pending pods would fit or which plugin rejects them. With --disk the node's
-agent reports how much space each image, log, volume and pod uses, with
---pressure the eviction thresholds with current usage, and the order in which
-pods would be evicted.
+taints and abnormal conditions, its pods, reservations and Avoid Holds. It also
+reports which pending pods would fit, or which plugin rejects them.
+
+With --disk the node's agent reports how much space each image, log, volume and
+pod uses. With --pressure it reports the eviction thresholds with current usage,
+and the order in which pods would be evicted.
 
 Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		Example: `  berth explain node n7

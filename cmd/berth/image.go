@@ -167,8 +167,8 @@ binary whenever an agent starts.`,
 
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
-		Long: `Removes image names. An image is removed when its last name is removed. An id
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or ID", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
+		Long: `Removes image names. An image is removed when its last name is removed. An ID
 or a name with a digest removes the image with all its names. Layers that a
 container uses are removed with the container.`,
 		Example: `  berth image rm app:v1
@@ -211,7 +211,7 @@ func (f *imageFlags) openStore(notes io.Writer, create bool) (*store.Store, erro
 		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(cli.DefaultDataDir(), "agent"))
 	}
 	if !hasImages(dir) && !create {
-		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime", dir)
+		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime, and --store an image directory", dir)
 	}
 	return store.Open(dir, store.Options{InsecureRegistries: f.insecureRegistries})
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/load"
 )
 
@@ -30,7 +31,8 @@ func loadCommand() *cobra.Command {
 lists of nodes and pods with their requests for CPU, memory and GPUs. It waits
 until each pod has a node or is reported as unschedulable. The result contains
 the numbers of placed and pending pods, the scheduler's reasons, the requested
-share of each resource, and the assumptions of the conversion. The pods stay.`,
+share of each resource, and the assumptions of the conversion. It does not
+delete the pods.`,
 		Example: `  berth up --openb-nodes openb_node_list_all_node.csv &
   berth load --openb-pods openb_pod_list_default.csv
   berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10`,
@@ -43,16 +45,16 @@ share of each resource, and the assumptions of the conversion. The pods stay.`,
 				return fmt.Errorf("--rate %g: must not be negative; 0 for no limit", o.Rate)
 			}
 			o.Namespace = cmp.Or(o.Namespace, cluster.Namespace())
-			config, err := cluster.Config("berth-load")
+			clientConfig, err := cluster.Config("berth-load")
 			if err != nil {
 				return err
 			}
-			config.QPS = -1
-			if o.Client, err = kubernetes.NewForConfig(config); err != nil {
+			clientConfig.QPS = -1
+			if o.Client, err = kubernetes.NewForConfig(clientConfig); err != nil {
 				return err
 			}
 			if o.Pods, err = load.ReadPods(list, limit); err != nil {
-				return err
+				return config.NameFlag(err, "--openb-pods", list)
 			}
 			o.Name = time.Now().UTC().Format("20060102-150405")
 			bar := cli.ProgressBar{W: os.Stderr}

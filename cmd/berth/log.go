@@ -21,7 +21,7 @@ type verbosity int
 
 // addVerbosity adds -v, the verbosity of the log as in Kubernetes' components.
 func addVerbosity(flags *pflag.FlagSet) {
-	flags.VarP(new(verbosity), "v", "v", "verbosity of the log on standard error, or in a file if the command has one: 0 to 10, as in Kubernetes")
+	flags.VarP(new(verbosity), "v", "v", "verbosity of the log: 0 to 10, as in Kubernetes")
 }
 
 // String returns the level.

@@ -23,7 +23,7 @@ directory is created if it does not exist.`,
 		Args: cli.ExactlyOneArg("man", "directory", "./man"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
+				return fmt.Errorf("creating the directory of the manual pages: %w", err)
 			}
 			return writeManualPages(cmd.Root(), args[0])
 		},

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/reports"
 )
@@ -91,7 +90,7 @@ func printQueue(w io.Writer, output *cli.Output, list []explain.PendingPod, o ex
 // pendingPods returns the unfinished pods without a node in a namespace, or in all.
 func pendingPods(ctx context.Context, cluster *cli.Cluster, namespace string, dumps []string) (out []*corev1.Pod, err error) {
 	if len(dumps) > 0 {
-		objects, err := informers.ReadDump(dumps)
+		objects, err := readDumps(dumps)
 		if err != nil {
 			return nil, err
 		}

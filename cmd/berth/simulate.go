@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/reports"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
@@ -120,7 +120,7 @@ func (f *simulateFlags) options(settings settings.Settings, seedSet bool) (clust
 // buildSimulation reads the dumps, the scenario and the traces.
 func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, error) {
 	s := &trace.Simulation{Options: o, CheckSettled: f.check, Until: f.until}
-	objects, err := informers.ReadDump(f.files)
+	objects, err := readDumps(f.files)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	}
 	data, err := os.ReadFile(f.scenario)
 	if err != nil {
-		return nil, fmt.Errorf("--scenario: %w", err)
+		return nil, config.NameFlag(err, "--scenario", f.scenario)
 	}
 	return script.Parse(f.scenario, string(data))
 }

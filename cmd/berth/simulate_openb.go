@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/load"
 	"github.com/berthproject/berth/sim/store"
 	simtrace "github.com/berthproject/berth/sim/trace"
@@ -57,7 +58,7 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, untilSet bool) error {
 	}
 	nodes, err := load.ReadNodes(f.nodes)
 	if err != nil {
-		return err
+		return config.NameFlag(err, "--openb-nodes", f.nodes)
 	}
 	for _, n := range nodes {
 		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI) // the kubelet's default
@@ -69,10 +70,10 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, untilSet bool) error {
 	}
 	tracePods, err := load.ReadTrace(f.pods)
 	if err != nil {
-		return err
+		return config.NameFlag(err, "--openb-pods", f.pods)
 	}
 	if len(tracePods) == 0 {
-		return fmt.Errorf("%s: no pods: must have a line per pod below the header", f.pods)
+		return fmt.Errorf("--openb-pods %s: no pods: must have a line per pod below the header", f.pods)
 	}
 	arrivals := make([]simtrace.Arrival, 0, len(tracePods))
 	for _, t := range tracePods {

@@ -69,7 +69,7 @@ func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := readPolicy(o.policyFile)
+	policy, err := readPolicy("--policy-config-file", o.policyFile)
 	if err != nil {
 		return err
 	}

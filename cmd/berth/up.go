@@ -283,7 +283,7 @@ func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Ser
 // cluster may use it.
 func prepareDataDir(o *upOptions) (dir string, cleanup func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
-		return "", nil, fmt.Errorf("--data-dir: %w", err)
+		return "", nil, fmt.Errorf("--data-dir %s: %w", o.server.DataDir, err)
 	}
 	if !o.ephemeral {
 		return o.server.DataDir, func() { unmountVolumes(o.server.DataDir, false) }, nil

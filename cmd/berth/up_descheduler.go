@@ -48,9 +48,9 @@ func (d *upDescheduler) readPolicy(errOut io.Writer) (err error) {
 	case d.policyFile == "":
 		return nil
 	case d.policyFile == "default":
-		d.policy, err = readPolicy("")
+		d.policy, err = readPolicyFile("")
 	default:
-		d.policy, err = readPolicy(d.policyFile)
+		d.policy, err = readPolicy("--descheduler-policy", d.policyFile)
 	}
 	printWarnings(errOut, d.policy.Warnings...)
 	return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/reports"
@@ -68,7 +67,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 // zoneNodes returns the nodes of a cluster or of dump files.
 func zoneNodes(ctx context.Context, cluster *cli.Cluster, dumps []string) (out []nodelifecycle.Node, err error) {
 	if len(dumps) > 0 {
-		objects, err := informers.ReadDump(dumps)
+		objects, err := readDumps(dumps)
 		if err != nil {
 			return nil, err
 		}

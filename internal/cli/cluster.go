@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,7 +49,13 @@ func (c *Cluster) load() (*rest.Config, error) {
 		return nil, err
 	}
 	config, err := loader.ClientConfig()
-	if err != nil {
+	pathErr := (*fs.PathError)(nil)
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("%s: no kubeconfig: the file must exist and contain a cluster", source)
+	case errors.As(err, &pathErr):
+		return nil, fmt.Errorf("%s: %w", source, pathErr.Err)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return config, nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -65,6 +66,9 @@ func parseDocument(file string, doc []byte) (Document, error) {
 	var typeMeta struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
+	}
+	if !bytes.HasPrefix(js, []byte("{")) {
+		return Document{}, errors.New("must be an object with apiVersion and kind")
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &typeMeta); err != nil {
 		return Document{}, err

@@ -40,9 +40,11 @@ func (f *Flags) BuildNodes(name func(i int) string) ([]*corev1.Node, error) {
 	case f.File != "" && f.Openb != "":
 		return nil, errors.New("--nodes-file and --openb-nodes: use only one of them")
 	case f.File != "":
-		return readNodes(f.File)
+		nodes, err := readNodes(f.File)
+		return nodes, config.NameFlag(err, "--nodes-file", f.File)
 	case f.Openb != "":
-		return load.ReadNodes(f.Openb)
+		nodes, err := load.ReadNodes(f.Openb)
+		return nodes, config.NameFlag(err, "--openb-nodes", f.Openb)
 	case f.Count < 0 || f.Count > 20000:
 		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.Count)
 	}
@@ -74,7 +76,7 @@ func ParsePositiveQuantity(flag, value, example string) (resource.Quantity, erro
 func readNodes(file string) ([]*corev1.Node, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--nodes-file: %w", err)
+		return nil, err
 	}
 	var out []*corev1.Node
 	if err := config.SplitDocuments(file, data, func(doc []byte) error {

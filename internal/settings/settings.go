@@ -1,9 +1,7 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -38,11 +36,13 @@ func Load(files []string) (Settings, error) { return LoadOverridden(files, nil) 
 
 // LoadOverridden is Load, but the fields of kubelet replace those of the KubeletConfiguration.
 func LoadOverridden(files []string, kubelet map[string]any) (Settings, error) {
+	s, err := load(files, kubelet)
+	return s, config.NameFlag(err, "--config", files...)
+}
+
+func load(files []string, kubelet map[string]any) (Settings, error) {
 	s := Settings{Berth: config.Default(), Scheduler: config.DefaultKubeScheduler(), Kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
-	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-		return s, fmt.Errorf("--config %s: %w", pathErr.Path, pathErr.Err)
-	}
 	if err != nil {
 		return s, err
 	}
