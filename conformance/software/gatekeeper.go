@@ -35,10 +35,10 @@ var gatekeeper = software{
 			input: "{apiVersion: v1, kind: ConfigMap, metadata: {name: mutated, namespace: default, labels: {owner: me}}}"},
 		kubectl("the audit reports the namespace that existed before", "get k8srequiredlabels owner -o jsonpath={.status.violations[*].name}").prints(`\bbefore\b`),
 		kubectl("the policies are deleted", "delete k8srequiredlabels,k8sowner,constrainttemplate,assignmetadata --all --timeout=100s"),
-		kubectl("the definitions and policies that it generated are gone", "get crd,validatingadmissionpolicy,validatingadmissionpolicybinding -o jsonpath={.items[*].metadata.name}").
+		kubectl("the definitions and policies that it generated are deleted", "get crd,validatingadmissionpolicy,validatingadmissionpolicybinding -o jsonpath={.items[*].metadata.name}").
 			prints(`^(\S+\.(externaldata|expansion|config|mutations|status|syncset|templates|connection)\.gatekeeper\.sh ?)+$`),
 		kubectl("everything is uninstalled", "delete -f {source}/deploy/gatekeeper.yaml --timeout=100s"),
-		kubectl("its namespace is gone", "get namespace gatekeeper-system").isDenied("NotFound"),
+		kubectl("its namespace is deleted", "get namespace gatekeeper-system").isDenied("NotFound"),
 	},
 }
 

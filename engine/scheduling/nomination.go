@@ -39,7 +39,7 @@ type phase uint8
 const (
 	effectInFlight    phase = iota // the effect has no outcome yet
 	effectUnanswered               // the effect timed out and is sent again at the deadline
-	waitingForVictims              // the API has the nomination; victims must be gone by the deadline
+	waitingForVictims              // the API has the nomination; the victims must be deleted by the deadline
 	replanning                     // the Preempt failed; the pod is tried at the deadline, if there is one
 )
 
