@@ -1,6 +1,6 @@
 {{/*
 berth.access renders what scheduler, controllers and descheduler have in common: the ServiceAccount, the authentication
-of clients of the metrics server, and the Role for Leases, which are in kube-system. It requires leases, the Leases that
+of clients of the metrics endpoint, and the Role for Leases, which are in kube-system. It requires leases, the Leases that
 the component holds. The argument read, a Lease that the component reads, is optional.
 */}}
 {{- define "berth.access" -}}
