@@ -110,7 +110,7 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 		t.Fatalf("error %v, exit %d; want %v, exit 4", err, r.ExitCode(), context.Canceled)
 	}
 	var text strings.Builder
-	if err := r.Text(&text, TextOptions{}); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
+	if err := r.Text(&text, TextOptions{}); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move unless an object changes.\n") {
 		t.Errorf("error %v, text:\n%s\nwant no exit code", err, text.String())
 	}
 	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"interrupted": true`) {

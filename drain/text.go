@@ -189,7 +189,7 @@ func (r *Result) verdict(preview bool) string {
 	}
 	switch {
 	case code == 4:
-		return "Some pods can never move" + suffix
+		return "Some pods can never move unless an object changes" + suffix
 	case code == 3:
 		return "Some pods are waiting" + suffix
 	case r.Count(OutcomeTerminating) > 0 && preview:

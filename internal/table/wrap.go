@@ -5,8 +5,11 @@ import "strings"
 // Width is the number of columns of a terminal that text fits into, unless a single word is longer.
 const Width = 80
 
+// maxPrefix is the number of columns in which Wrap looks for cells of a line.
+const maxPrefix = 40
+
 // Wrap breaks lines of more than [Width] columns between words. The further lines of an indented line have two more
-// columns of indentation.
+// columns of indentation. If a line starts with cells, which two spaces separate, only the last cell is broken.
 func Wrap(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -24,12 +27,17 @@ func Wrap(text string) string {
 
 func wrapLine(line string) string {
 	words := strings.TrimLeft(line, " ")
-	indent := line[:len(line)-len(words)]
-	further := indent
-	if indent != "" {
+	prefix := line[:len(line)-len(words)]
+	further := prefix
+	if prefix != "" {
 		further += "  "
 	}
-	return indent + strings.ReplaceAll(Fill(words, Width-len(further)), "\n", "\n"+further)
+	if gap := strings.LastIndex(words[:min(len(words), maxPrefix)], "  "); gap > 0 {
+		words = strings.TrimLeft(words[gap:], " ")
+		prefix = line[:len(line)-len(words)]
+		further = strings.Repeat(" ", width(prefix))
+	}
+	return prefix + strings.ReplaceAll(Fill(words, Width-width(further)), "\n", "\n"+further)
 }
 
 // Fill returns the words of a paragraph in lines of at most the given number of columns, unless a single word is longer.

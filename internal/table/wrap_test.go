@@ -30,6 +30,7 @@ func TestWrap(t *testing.T) {
 		"short  line\n\nnext":       "short  line\n\nnext",
 		words + "\n":                first + "\n" + further + "\n",
 		"  " + words:                "  " + words[:74] + "\n    " + words[75:],
+		"5s  ü  " + words:           "5s  ü  " + words[:69] + "\n       " + words[70:],
 		strings.Repeat("x", 90):     strings.Repeat("x", 90),
 		"  a " + words[:78] + "\nb": "  a " + words[:74] + "\n    " + words[75:78] + "\nb",
 	} {

@@ -39,21 +39,34 @@ func (s *Summary) Print(w io.Writer) error {
 	if err := s.printUtilization(w); err != nil {
 		return err
 	}
-	for i, r := range s.Reasons {
-		if i == maxReasons {
-			fmt.Fprintf(w, "  and %d other reasons (-o json has all)\n", len(s.Reasons)-i)
-			break
-		}
-		if i == 0 {
-			fmt.Fprintln(w, "\npending because of:")
-		}
-		fmt.Fprintf(w, "  %5d  %s\n", r.Pods, r.Message)
+	if err := s.printReasons(w); err != nil {
+		return err
 	}
 	for _, f := range s.FailedExpectations {
 		fmt.Fprintln(w, "FAILED EXPECTATION:", f)
 	}
 	if s.Violation != "" {
 		fmt.Fprintln(w, "VIOLATED INVARIANT:", s.Violation)
+	}
+	return nil
+}
+
+// printReasons writes the most frequent reasons of pending pods, with their numbers of pods.
+func (s *Summary) printReasons(w io.Writer) error {
+	if len(s.Reasons) == 0 {
+		return nil
+	}
+	shown := s.Reasons[:min(len(s.Reasons), maxReasons)]
+	t := table.New(table.Columns("PENDING", "REASON"), nil)
+	for _, r := range shown {
+		t.AddRow(fmt.Sprint(r.Pods), r.Message)
+	}
+	fmt.Fprintln(w)
+	if err := t.Write(w, false); err != nil {
+		return err
+	}
+	if more := len(s.Reasons) - len(shown); more > 0 {
+		fmt.Fprintf(w, "and %d more reasons (-o json shows them)\n", more)
 	}
 	return nil
 }
