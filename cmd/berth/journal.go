@@ -22,7 +22,7 @@ func openJournal(dir, writer string) (*journal.Journal, error) {
 	}
 	j, err := journal.Open(dir, journal.Options{Writer: writer})
 	if err != nil {
-		return nil, fmt.Errorf("--journal: %w", err)
+		return nil, fmt.Errorf("--journal %s: %w", dir, err)
 	}
 	return j, nil
 }
@@ -34,7 +34,7 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	}
 	d, err := journal.OpenDecisions(dir, journal.Options{Writer: writer})
 	if err != nil {
-		return nil, fmt.Errorf("--journal: %w", err)
+		return nil, fmt.Errorf("--journal %s: %w", dir, err)
 	}
 	return d, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/config"
 )
 
 type debugEndpoint struct {
@@ -93,14 +94,14 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output *cli
 }
 
 func (d *debugEndpoint) newClient() (*http.Client, string, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: d.insecure} //nolint:gosec // set by a flag
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: d.insecure} //nolint:gosec // set by a flag
 	if d.ca != "" {
 		pem, err := os.ReadFile(d.ca)
 		if err != nil {
-			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
+			return nil, "", config.NameFlag(err, "--certificate-authority", d.ca)
 		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
+		tlsConfig.RootCAs = x509.NewCertPool()
+		if !tlsConfig.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, "", fmt.Errorf("--certificate-authority %s: contains no PEM certificate", d.ca)
 		}
 	}
@@ -111,9 +112,9 @@ func (d *debugEndpoint) newClient() (*http.Client, string, error) {
 		}
 		data, err := os.ReadFile(d.tokenFile)
 		if err != nil {
-			return nil, "", fmt.Errorf("--token-file: %w", err)
+			return nil, "", config.NameFlag(err, "--token-file", d.tokenFile)
 		}
 		token = strings.TrimSpace(string(data))
 	}
-	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}}, token, nil
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: tlsConfig, Proxy: http.ProxyFromEnvironment}}, token, nil
 }

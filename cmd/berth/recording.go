@@ -32,7 +32,7 @@ func (n inputsMiB) open(dir, writer string, log *slog.Logger) (*recording.Record
 	}
 	r, err := recording.Open(dir, recording.Options{Writer: writer, MaxBytes: int64(n) << 20, Log: log})
 	if err != nil {
-		return nil, fmt.Errorf("--journal: %w", err)
+		return nil, fmt.Errorf("--journal %s: %w", dir, err)
 	}
 	return r, nil
 }

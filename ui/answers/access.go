@@ -54,7 +54,7 @@ func requireAccess(ctx context.Context, config *rest.Config, access authorizatio
 	if access.Subresource != "" {
 		name += "/" + access.Subresource
 	}
-	return apierrors.NewForbidden(resource, access.Name, fmt.Errorf("an earlier time shows what you may read now, and you may not %s %s %s", access.Verb, name, scope))
+	return apierrors.NewForbidden(resource, access.Name, fmt.Errorf("the current permissions apply to earlier times, and do not allow to %s %s %s", access.Verb, name, scope))
 }
 
 // requireDecisionResources returns a Forbidden error unless the user may list all that a decision depends on.
