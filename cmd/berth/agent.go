@@ -57,7 +57,7 @@ stop-seconds), and how long its preStop hook takes
 (sim.berth.dev/prestop-seconds).
 
 With --guard it runs next to a kubelet and only evicts. It reacts within
-milliseconds when memory or process ids run out. The thresholds are evictionHard
+milliseconds when memory or process IDs run out. The thresholds are evictionHard
 and evictionSoft of the KubeletConfiguration in --config. The kubelet's own
 eviction for these signals must be off: its evictionHard must name disk signals
 only. Otherwise the guard exits with code 2. deploy/guard.yaml runs one guard

@@ -26,7 +26,7 @@ type Berth struct {
 	Taints        Taints        `json:"taints" doc:"Taint eviction."`
 	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
 	Holds         Holds         `json:"holds" doc:"Avoid Holds: an owner's pods avoid a node that evicted one of them."`
-	Pressure      Pressure      `json:"pressure" doc:"Node pressure: memory, disk and process ids."`
+	Pressure      Pressure      `json:"pressure" doc:"Node pressure: memory, disk and process IDs."`
 }
 
 // Scheduler holds the scheduler's options.
@@ -37,7 +37,7 @@ type Scheduler struct {
 	ScoreCacheMemoryMiB int    `json:"scoreCacheMemoryMiB" doc:"Memory of the score caches of all equivalence classes, up to 65536. The least recently used is evicted. 0: 64, or 6 KiB per node if that is more."`
 	AuditEverySeconds   int    `json:"auditEverySeconds" doc:"Interval at which one pending pod is checked for a missed wake-up; 0: never. A missed wake-up is a bug in Berth and is reported by a metric and an event."`
 
-	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition contradicts it; 0: place pods until the taint is set, as kube-scheduler does."`
+	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process IDs, and the reported capacity after a rejected pod. A newer node condition ends it earlier. 0: place pods until the taint is set, as kube-scheduler does."`
 
 	InPlacePodVerticalScalingSchedulerPreemption bool `json:"inPlacePodVerticalScalingSchedulerPreemption" doc:"Whether pods of lower priority are preempted for an in-place resize that a node defers, as with kube-scheduler's alpha gate of this name."`
 
@@ -68,7 +68,7 @@ type Nodes struct {
 	StatusWriters       int `json:"statusWriters" doc:"Maximum concurrent status updates of simulated nodes, 1 to 1000."`
 	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"Interval at which an agent renews its node's Lease, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
 
-	EndpointTimeoutMilliseconds int `json:"endpointTimeoutMilliseconds" doc:"Maximum time that the service proxy may take to stop sending connections to a pod that is being deleted, before its containers get SIGTERM; 0 to 30000. 0 sends SIGTERM at once, as the kubelet does. At most half of the grace period is used."`
+	EndpointTimeoutMilliseconds int `json:"endpointTimeoutMilliseconds" doc:"Maximum delay of SIGTERM for the containers of a deleted pod, until the service proxy sends them no more connections; 0 to 30000. It is at most half of the grace period. 0: no delay, as in the kubelet."`
 	ServiceSyncMilliseconds     int `json:"serviceSyncMilliseconds" doc:"Minimum time between two updates of the service proxy's rules, 0 to 60000. kube-proxy's minSyncPeriod is 1000."`
 }
 
