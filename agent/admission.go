@@ -18,9 +18,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// admit runs admission for a new pod. A pod that placement denies is blocked until the agent
-// has read the current node object from the API, so that a stale watch does not reject it. The
-// check is the same whether or not the scheduler bound the pod.
+// admit runs admission for a new pod. If placement rejects a pod, the agent first reads the current Node object from
+// the API, because its watch may lag behind. Until then the pod is blocked. The check is the same whether or not the
+// scheduler bound the pod.
 func (a *Agent) admit(p *pod) {
 	a.admitWithNode(p, false)
 }

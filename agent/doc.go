@@ -1,6 +1,6 @@
-// Package agent is the core of the node agent, Berth's counterpart of the kubelet. It registers
-// a node, renews its Lease, admits the pods bound to it, executes the effects of engine/podlifecycle
-// through a container runtime, and reports pod status.
+// Package agent is the core of the node agent, Berth's counterpart of the kubelet. It registers a node, renews its
+// Lease and admits the pods bound to it. It executes the effects of engine/podlifecycle through a container runtime,
+// and reports pod status.
 //
 // One agent serves one node. With the simulated runtime it serves any number of nodes in one
 // process, which share one watch, one loop and the limits of concurrent requests.

@@ -20,9 +20,9 @@ func withUnreported(reported, observed, capacity corev1.ResourceList) corev1.Res
 	return out
 }
 
-// mergeAllocatable returns reported plus the resources that the node itself does not report. As in the
-// kubelet, all of a resource that an administrator set in the capacity is allocatable, and an
-// extended resource that is not in the capacity is not.
+// mergeAllocatable returns reported plus the resources that the node itself does not report. As in the kubelet, a
+// resource that an administrator set in the capacity is allocatable as a whole. An extended resource that is not in the
+// capacity is not allocatable.
 func mergeAllocatable(reported corev1.ResourceList, observed *corev1.NodeStatus, capacity corev1.ResourceList) corev1.ResourceList {
 	out := withUnreported(reported, observed.Allocatable, capacity)
 	maps.DeleteFunc(out, func(name corev1.ResourceName, _ resource.Quantity) bool {

@@ -62,8 +62,8 @@ func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, n
 	return n.Spec.PodCIDR, address, notReady
 }
 
-// TestWaitsForPodCIDR checks that a node without a range does not stay ready, and that it uses the
-// range from the cluster for its own address and those of its pods, also after a restart.
+// TestWaitsForPodCIDR checks that a node without a range does not stay ready. The node uses the range from the cluster
+// for its own address and those of its pods, also after a restart.
 func TestWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := boundPod("first", "n0", nil)

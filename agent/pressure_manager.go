@@ -43,8 +43,8 @@ type Eviction struct {
 	Grace           time.Duration
 	// Immediate kills all containers without hooks or grace.
 	Immediate bool
-	// Condition, if not nil, is written with the failure. The agent writes it at the start if its reason is
-	// TerminationByKubelet, and the eviction is not immediate and has a grace period of more than 1 s. A
+	// Condition, if not nil, is written with the failure. The agent writes it at the start of a termination with the
+	// reason TerminationByKubelet. It does not if the eviction is immediate or has a grace period of at most 1 s. A
 	// restarted agent can then resume the eviction.
 	Condition *corev1.PodCondition
 	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if

@@ -215,8 +215,8 @@ func TestResizeErrorAndRestart(t *testing.T) {
 	})
 }
 
-// TestAllocationSurvivesRestart checks that a pod keeps its allocated resources if it is resized while the agent does
-// not run, with stored allocations and with the pod's status only.
+// TestAllocationSurvivesRestart checks that a pod that is resized while the agent does not run keeps its allocated
+// resources. The new agent has the stored allocations, or only the pod's status.
 func TestAllocationSurvivesRestart(t *testing.T) {
 	for _, stored := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -110,8 +110,8 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	return p
 }
 
-// recheckSysctls returns the event that terminates a pod admitted earlier whose sysctls the node no longer allows,
-// as the kubelet does after a restart with another allowedUnsafeSysctls.
+// recheckSysctls returns the event that terminates an admitted pod whose sysctls the node no longer allows. The kubelet
+// does the same after a restart with another allowedUnsafeSysctls.
 func (a *Agent) recheckSysctls(p *pod) []podlifecycle.Event {
 	if p.rejected || p.lifecycle.Terminal() || p.lifecycle.Failure() != nil || p.object.DeletionTimestamp != nil {
 		return nil
@@ -186,10 +186,9 @@ func (a *Agent) waitForClaims(p *pod) {
 // maxGraceSeconds bounds grace periods, so that they do not overflow time.Duration.
 const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 
-// remainingGrace returns the remaining grace period of a deleted pod at a time. If the agent observed the pod
-// before its deletion, that is the whole period from now on, so that clock skew with the API server
-// has no effect. Otherwise it is computed from the deletion timestamp, which has a resolution
-// of one second.
+// remainingGrace returns the remaining grace period of a deleted pod at a time. If the agent observed the pod before
+// its deletion, that is the whole period from now on. Clock skew with the API server then has no effect. Otherwise it
+// is computed from the deletion timestamp, which has a resolution of one second.
 func remainingGrace(p *corev1.Pod, observed bool, now time.Time) time.Duration {
 	remaining := max(p.DeletionTimestamp.Add(time.Second).Sub(now), 0)
 	if p.DeletionGracePeriodSeconds == nil {

@@ -30,8 +30,8 @@ func (p *restoredPressure) RestoreConditions(conditions []corev1.NodeCondition) 
 	}
 }
 
-// TestRestoreConditionsBeforeAdmission checks that an agent that starts rejects new pods by the conditions that the node
-// has in the API, although it has not written the node's status yet.
+// TestRestoreConditionsBeforeAdmission checks that an agent that starts rejects new pods by the node's conditions in
+// the API. It does so before it has written the node's status.
 func TestRestoreConditionsBeforeAdmission(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
 		n := NewNode("n", resource.MustParse("1"), resource.MustParse("1Gi"))

@@ -14,8 +14,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// TestOpenAPIv3 checks that the list of documents builds none and is served while one is built, and that
-// the hash in the list becomes that of the content.
+// TestOpenAPIv3 checks that the list of documents builds none and is served while one is built. The hash in the list
+// becomes that of the content.
 func TestOpenAPIv3(t *testing.T) {
 	const path = "apis/example.com/v1"
 	container, paths := restful.NewContainer(), mux.NewPathRecorderMux("test")

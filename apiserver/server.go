@@ -226,8 +226,8 @@ func (s *Server) certificateHosts() []string {
 }
 
 // ReservedNames returns the names and addresses of the serving certificate that certificates of nodes must not have.
-// The host name of this machine is not reserved unless the server listens on it, because it is the default name of a
-// node on this machine. A node gets a certificate for a DNS name only if that is the name of the node.
+// The host name of this machine is also the default name of a node here. It is reserved only if the server listens on
+// it. A node gets a certificate for a DNS name only if that is the name of the node.
 func (s *Server) ReservedNames() []string {
 	names := pki.ReservedAltNames(s.serviceIP, s.certificateHosts()...)
 	out := names.DNS

@@ -70,8 +70,8 @@ func TestOpenBPacking(t *testing.T) {
 	}
 }
 
-// tableCells formats the emptied nodes (and how many of them now have pods that were pending), the
-// evictions, the pods that returned to their node, and the pending pods.
+// tableCells formats the emptied nodes, the evictions, the pods that returned to their node, and the pending pods. The
+// emptied nodes include the number that now run pods that were pending.
 func (r *packingResult) tableCells() string {
 	return fmt.Sprintf("%d (%d) / %d / %d / %d", r.Emptied, r.Reused, r.Evicted, r.Returned, r.Pending)
 }

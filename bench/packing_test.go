@@ -41,8 +41,8 @@ type packingCluster struct {
 	terminating []string // UIDs of evicted pods that still exist
 }
 
-// packingResult is the outcome of packing. Emptied is the number of nodes that have lost all pods that
-// the cluster was filled with, Reused the number of these that now have pods that were pending.
+// packingResult is the outcome of packing. Emptied is the number of nodes that have lost all pods that the cluster was
+// filled with. Reused is the number of these that now run pods that were pending.
 type packingResult struct {
 	Rounds, Before, Emptied, Reused, Evicted, Returned, Pending int
 }
@@ -241,10 +241,10 @@ func readOpenB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	return nodes, pods
 }
 
-// bounds returns the bounds of any algorithm that empties only nodes that HighNodeUtilization may empty.
-// lower is the minimum number of evictions that empties the given number of nodes, and upper the maximum
-// number of nodes that the given number of evictions empties. Each pod of an emptied node must move once. A
-// node above the threshold loses no pod, so no other node falls below the threshold.
+// bounds returns the bounds of any algorithm that empties only nodes that HighNodeUtilization may empty. lower is the
+// minimum number of evictions that empties the given number of nodes. upper is the maximum number of nodes that the
+// given number of evictions empties. Each pod of an emptied node must move once. A node above the threshold loses no
+// pod, so no other node falls below the threshold.
 func (c *packingCluster) bounds(percent float64, nodes, evictions int) (lower, upper int) {
 	var sizes []int
 	for _, n := range c.snapshot().Nodes {

@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// BenchmarkPendingPods measures a full cluster with many pending pods and 1,000 events per second.
-// Pods of other schedulers are created and deleted, and bound pods are deleted. Nodes report, are
-// relabeled, grow and are tainted. It reports the time of an event with all its consequences in the
-// process, how many pods are bound, and how many are requeued and rejected again.
+// BenchmarkPendingPods measures a full cluster with many pending pods and 1,000 events per second. Pods of other
+// schedulers are created and deleted, and bound pods are deleted. Nodes report, are relabeled, grow and are tainted. It
+// reports the time of an event with all its consequences in the process. It also reports how many pods are bound, and
+// how many are requeued and rejected again.
 func BenchmarkPendingPods(b *testing.B) {
 	for _, pending := range []int{1000, 100_000} {
 		for _, classes := range []int{100, 1000} {

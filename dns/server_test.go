@@ -205,9 +205,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestRegister checks that the Service is created once, gets a new IP with another range of cluster IPs,
-// and is neither changed nor removed if it belongs to another server. It also checks that Publish
-// replaces the endpoint.
+// TestRegister checks that the Service is created once and gets a new IP with another range of cluster IPs. If it
+// belongs to another server, it is neither changed nor removed. It also checks that Publish replaces the endpoint.
 func TestRegister(t *testing.T) {
 	client := fake.NewClientset()
 	ctx := t.Context()

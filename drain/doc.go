@@ -4,11 +4,11 @@
 // it cordons the nodes, requests evictions and watches the cluster. Preview executes it on a copy of the cluster with the
 // scheduler's own machine and reports where each replacement goes.
 //
-// In three cases the drain can differ from its preview. If replacements preempt pods or compete for capacity, the result
-// depends on timing; the preview simulates several timings (timing.go) and marks results that differ between them as
-// uncertain. In about one of a thousand random clusters the drain still differs from all of them. Schedulers other than
-// Berth's break ties randomly. If a replacement fails before it is scheduled, the drain cannot identify its successor.
-// The preview cannot predict either in which round the siblings of a terminating pod continue.
+// In three cases the drain can differ from its preview. If replacements preempt pods or compete for capacity, the
+// result depends on timing. The preview simulates several timings (timing.go) and marks results that differ between
+// them as uncertain. In about one of a thousand random clusters the drain still differs from all of them. Schedulers
+// other than Berth's break ties randomly. If a replacement fails before it is scheduled, the drain cannot identify its
+// successor. The preview cannot predict either in which round the siblings of a terminating pod continue.
 //
 // Differences from kubectl drain:
 //

@@ -72,8 +72,8 @@ var fieldByPlugin = map[decision.Plugin]string{
 	decision.NodeDeclaredFeatures: "the node features that it requires",
 }
 
-// neverFits reports whether no remaining node could run the pod even if the node were empty, and
-// returns the field that prevents it on most nodes.
+// neverFits reports whether no remaining node could run the pod even if the node were empty. It returns the field that
+// prevents it on most nodes.
 func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return false, ""

@@ -29,10 +29,9 @@ const (
 	maxSteps          = 1_000_000 // stops a simulation that does not end
 )
 
-// TestPreviewMatchesRunSoak checks in random clusters that a drain has the result that --what-if
-// previews, pod for pod and node for node, whatever the termination times and watch delays. The
-// few results that the preview marks as uncertain are not compared. BERTH_CLUSTERS sets the number
-// of clusters and BERTH_SEED the first seed.
+// TestPreviewMatchesRunSoak checks in random clusters that a drain has the result that --what-if previews, pod for pod
+// and node for node. Termination times and watch delays are random. The few results that the preview marks as uncertain
+// are not compared. BERTH_CLUSTERS sets the number of clusters and BERTH_SEED the first seed.
 func TestPreviewMatchesRunSoak(t *testing.T) {
 	n, first := envNumber(t, "BERTH_CLUSTERS", 0), envNumber(t, "BERTH_SEED", 1)
 	deadline := time.Time{}

@@ -208,9 +208,8 @@ func (k *killTest) checkRunsOnce(ctx context.Context, name string) error {
 	return nil
 }
 
-// exitUnknown reports whether the exit code of a container is unknown, because its runtime was not
-// running when the container ended, or was killed while it started the container. The pod has
-// failed, as with a kubelet, and does not run again.
+// exitUnknown reports whether the exit code of a container is unknown. Its runtime did not run when the container
+// ended, or was killed while it started the container. The pod has failed, as with a kubelet, and does not run again.
 func exitUnknown(p *corev1.Pod) bool {
 	for _, s := range p.Status.ContainerStatuses {
 		if e := s.State.Terminated; e != nil && (e.Reason == "Unknown" && e.ExitCode == 255 || startInterrupted(e)) {

@@ -122,9 +122,8 @@ var invalidBodies = []badRequest{
 	{"moved by update", nil, "PATCH", pods + "/on-n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},
 }
 
-// TestBadRequests checks that the server rejects each of these requests, which conformance/api
-// does not contain, with the right code and a message that names the error, and that it
-// continues to run.
+// TestBadRequests checks that the server rejects each of these requests, which conformance/api does not contain. The
+// response has the right code and a message that names the error, and the server continues to run.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

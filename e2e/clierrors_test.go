@@ -143,8 +143,8 @@ items:
 	}
 }
 
-// TestConfigReadsBack checks that the output of `berth config` is a configuration file, and that `berth up` uses the
-// options of such a file and of a KubeSchedulerConfiguration.
+// TestConfigReadsBack checks that the output of `berth config` is a configuration file. `berth up` must use the options
+// of such a file and of a KubeSchedulerConfiguration.
 func TestConfigReadsBack(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

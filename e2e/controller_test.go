@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestTwoControllers checks that one instance of the controllers leads, that the other takes over when the
-// first is suspended, and that the first sends no more requests when it continues. It also checks that
-// no controller starts while a kube-controller-manager is active.
+// TestTwoControllers checks that one instance of the controllers leads, and that the other takes over when the first is
+// suspended. When the first continues, it sends no more requests. It also checks that no controller starts while a
+// kube-controller-manager is active.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -73,8 +73,8 @@ func publicHome(t *testing.T) testHome {
 	return testHome{t, dir}
 }
 
-// TestDemoStopped checks that the demo removes its objects after Ctrl-C in the middle of an act,
-// and after SIGHUP, which the kernel and the shell send when the terminal closes.
+// TestDemoStopped checks that the demo removes its objects after Ctrl-C in the middle of an act, and after SIGHUP. The
+// kernel and the shell send SIGHUP when the terminal closes.
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")

@@ -61,8 +61,8 @@ func (c *cluster) waitForPodsPerNode(app, want string) (uids []string) {
 	return uids
 }
 
-// TestUpDescheduler checks that berth up --descheduler-policy moves pods, that it moves none once they are spread, and
-// that no other descheduler starts while it is active.
+// TestUpDescheduler checks that berth up --descheduler-policy moves pods, and none once they are spread. No other
+// descheduler starts while it is active.
 func TestUpDescheduler(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestGuardDeployment checks that deploy/guard.yaml can be applied, that the guard can read its thresholds, and that a
-// guard does not start on a machine without a kubelet.
+// TestGuardDeployment checks that deploy/guard.yaml can be applied and that the guard can read its thresholds. A guard
+// does not start on a machine without a kubelet.
 func TestGuardDeployment(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -47,8 +47,8 @@ spec:
 ---`, name, t, owner, uid, node, until, fields)
 }
 
-// TestHolds checks that the pods of an owner avoid a node until the Hold is deleted or
-// expires, and that a Hold reserves resources for the first of them.
+// TestHolds checks that the pods of an owner avoid a node until the Hold is deleted or expires. Another Hold reserves
+// resources for the first of them.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")

@@ -55,9 +55,9 @@ spec:
   - {name: main, image: %q, args: ["-listen=:80"]}
 `
 
-// TestHostilePods checks that the API server responds, that commands in another pod run and that pods
-// can be deleted while pods on the node are hostile. They stop, kill, trace and fork processes, fill
-// every writable file, exhaust file descriptors and write long logs and termination messages.
+// TestHostilePods runs hostile pods on a node. The API server must respond, commands in another pod must run, and pods
+// must be deletable. They stop, kill, trace and fork processes, fill every writable file, exhaust file descriptors and
+// write long logs and termination messages.
 func TestHostilePods(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		if err := embedded.CheckRequirements(); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// TestInformersSync checks that client-go's informers sync for every stored kind, typed with protobuf
-// and metadata-only, and that the typed informer of ConfigMaps receives an object created later.
+// TestInformersSync checks that client-go's informers sync for every stored kind, typed with protobuf and
+// metadata-only. The typed informer of ConfigMaps receives an object created later.
 func TestInformersSync(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

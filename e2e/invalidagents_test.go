@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestInvalidAgents checks that `berth agent` and `berth up` with invalid flags and files exit with
-// code 1 and a message that names the error and the valid values.
+// TestInvalidAgents checks that `berth agent` and `berth up` with invalid flags and files exit with code 1. The message
+// names the error and the valid values.
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

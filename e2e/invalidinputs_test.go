@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestInvalidInputs checks that the displacement commands exit with code 1 and a message that names
-// the error if a flag, an argument, a file or an object is invalid.
+// TestInvalidInputs checks that the displacement commands exit with code 1 if a flag, an argument, a file or an object
+// is invalid. The message names the error.
 func TestInvalidInputs(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

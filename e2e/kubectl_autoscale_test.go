@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// kubectlAutoscale checks that `kubectl autoscale` creates an autoscaler that acts: the CPU usage of a simulated pod is
-// its request, so at a target of 50 % the autoscaler doubles the replicas up to the maximum.
+// kubectlAutoscale checks that `kubectl autoscale` creates an autoscaler that acts. The CPU usage of a simulated pod is
+// its request. At a target of 50 % the autoscaler doubles the replicas up to the maximum.
 func kubectlAutoscale(t *testing.T, c *cluster) {
 	c.mustKubectl("create", "deployment", "busy", "--image", "x:1")
 	c.mustKubectl("set", "resources", "deployment", "busy", "--requests=cpu=100m")

@@ -129,8 +129,8 @@ func readyOf(n *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// checkLossTiming checks that a1 became NotReady no earlier than the grace period after its last renewal,
-// and that `berth zones` lists it as the only unready node.
+// checkLossTiming checks that a1 became NotReady no earlier than the grace period after its last renewal. `berth zones`
+// must list it as the only unready node.
 func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	t.Helper()
 	lease, err := c.client().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "a1", metav1.GetOptions{})

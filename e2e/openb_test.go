@@ -177,10 +177,9 @@ func unschedulableReason(p *corev1.Pod) string {
 
 var unschedulableMessage = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
-// checkReason checks that no node has resources for a pod, and that the number of nodes without
-// the resource is at least the number in the pod's message. Nodes only fill up in this test, so
-// the number may have grown. The number for an affinity is constant. checked contains the combinations
-// of affinity, requests and message that were already checked.
+// checkReason checks that no node has resources for a pod. The number of nodes without the resource must be at least
+// the number in the pod's message. Nodes only fill up in this test, so the number may have grown. The number for an
+// affinity is constant. checked contains the combinations of affinity, requests and message that were already checked.
 func checkReason(t *testing.T, p *corev1.Pod, usages map[string]*nodeUsage, checked map[string]bool) {
 	t.Helper()
 	message, want := unschedulableReason(p), demand(t, p)

@@ -41,8 +41,8 @@ func TestPodRunAndExit(t *testing.T) {
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
-// TestGracefulDeletion checks that a running pod is deleted as soon as its containers have stopped, a
-// pending pod at once, and a pod with a finalizer when the finalizer is removed.
+// TestGracefulDeletion checks when a deleted pod disappears: a running one as soon as its containers have stopped, a
+// pending one at once. A pod with a finalizer is deleted when the finalizer is removed.
 func TestGracefulDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -72,8 +72,8 @@ func TestDisplacementRecords(t *testing.T) {
 	}
 }
 
-// waitForRecords waits until each of the pods on the drained and the tainted node has exactly one record,
-// with the right cause and a replacement that is ready.
+// waitForRecords waits until each of the pods on the drained and the tainted node has exactly one record. The record
+// must have the right cause and a replacement that is ready.
 func (c *cluster) waitForRecords(t *testing.T, pods []corev1.Pod, drained, tainted string) {
 	t.Helper()
 	eventually(t, eventTimeout+time.Minute, func() error {

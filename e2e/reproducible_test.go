@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestReproducible checks that `berth explain pod` prints the same bytes for the same dump and seed, for
-// any number of CPUs, and that another seed changes only the choice between equal nodes.
+// TestReproducible checks that `berth explain pod` prints the same bytes for the same dump and seed, for any number of
+// CPUs. Another seed changes only the choice between equal nodes.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	testkit.Binary(t)

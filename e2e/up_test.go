@@ -116,8 +116,8 @@ func (c *cluster) explain(args ...string) string {
 	return r.stdout
 }
 
-// checkResumes checks that a cluster has the pods that it had before a restart, on the same nodes, and
-// schedules another pod with the given name.
+// checkResumes checks that a cluster has the pods that it had before a restart, on the same nodes. It must schedule
+// another pod with the given name.
 func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
 	current := map[string]corev1.Pod{}

@@ -53,8 +53,9 @@ func (s *Source) WatchHolds(client v1alpha1.Client) {
 	s.unsynced = append(s.unsynced, v1alpha1.HoldsResource)
 }
 
-// OnServed registers a function that is called for each optional kind when it is known whether the kind is served
-// and may be read, and when that changes. Calls come from separate goroutines. OnServed must be called before Run.
+// OnServed registers a function that is called for each optional kind. The calls report whether the kind is served and
+// may be read, first when that is known and then at each change. Calls come from separate goroutines. OnServed must be
+// called before Run.
 func (s *Source) OnServed(onServed func(kind string, served bool)) { s.onServed = onServed }
 
 // ObserveObjects registers functions that receive each added or updated pod and node before its event, from

@@ -9,7 +9,7 @@ import (
 )
 
 // ClientCertificates lets users sign in with client certificates. A server cannot present the certificate of its client
-// to the API server, so it authenticates as a front proxy, which names the user in headers.
+// to the API server. It therefore authenticates as a front proxy, which names the user in headers.
 type ClientCertificates struct {
 	// Verify returns how certificates of users are verified, and false if the CA is not loaded.
 	Verify func() (x509.VerifyOptions, bool)

@@ -16,8 +16,8 @@ type session struct {
 	mu   sync.Mutex
 	code string // of the link; used once
 	used bool
-	// cookie is the name of the cookie. It differs between processes, because browsers send the cookies of a host to all
-	// of its ports, and a cookie replaces another cookie of the same name.
+	// cookie is the name of the cookie. It differs between processes, because browsers send the cookies of a host to
+	// all of its ports. A cookie replaces another cookie of the same name.
 	cookie string
 	id     string // value of the cookie
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is the
-// kernel's default, and these two. Without them, each shim and each command in a container
-// would be a session of its own with the weight of the whole control plane (see autogroups in sched(7)).
+// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is the kernel's default,
+// and these two. Without them, each shim and each command in a container would be a session of its own. The kernel
+// would give each the weight of the whole control plane (see autogroups in sched(7)).
 const (
 	systemCgroup  = "/berthsystem"  // API server, controllers and agent
 	runtimeCgroup = "/berthruntime" // shims, and helpers before they join a pod
@@ -47,8 +47,8 @@ func (h *Host) JoinSystem() (leave func() error, err error) {
 	}, nil
 }
 
-// AddRuntimeProcess moves a process of a container runtime, whose children stay with it until they join the
-// cgroup of a pod, out of the cgroup of the control plane. A process that has exited is not an error.
+// AddRuntimeProcess moves a process of a container runtime out of the cgroup of the control plane. Its children stay
+// with it until they join the cgroup of a pod. A process that has exited is not an error.
 func (h *Host) AddRuntimeProcess(pid int) error {
 	return h.enterCPU(runtimeCgroup, runtimeShares, pid)
 }

@@ -15,8 +15,8 @@ import (
 func TestJoinSystem(t *testing.T)   { checkJoinSystem(t, host(t)) }
 func TestV2JoinSystem(t *testing.T) { checkJoinSystem(t, hostV2(t)) }
 
-// checkJoinSystem checks that this process joins the cgroup of the control plane only if it is in no other one, that
-// its container runtime gets a separate cgroup, and that both have a weight.
+// checkJoinSystem checks that this process joins the cgroup of the control plane only if it is in no other one. It also
+// checks that its container runtime gets a separate cgroup, and that both have a weight.
 func checkJoinSystem(t *testing.T, h *cgroup.Host) {
 	original := cpuCgroup(t, h, os.Getpid())
 	leave, err := h.JoinSystem()

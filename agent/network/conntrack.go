@@ -43,8 +43,8 @@ func isLocalAddress(ip net.IP) bool {
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL
 }
 
-// flowsToPods matches flows of any protocol redirected by DNAT to one of the addresses, but not
-// the pods' own flows or flows addressed to the pods directly.
+// flowsToPods matches flows of any protocol that DNAT redirected to one of the addresses. It does not match the pods'
+// own flows or flows addressed to the pods directly.
 func flowsToPods(addresses []netip.Addr) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		addr, ok := netip.AddrFromSlice(f.Reverse.SrcIP)

@@ -3,10 +3,9 @@
 //
 //	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── other networks
 //
-// Pod IPs are from the node's podCIDR. Each assigned IP is a symbolic link in Options.Dir from
-// the IP to its owner, created atomically, so that assignments survive the agent; GC
-// releases those of pods that no longer exist. IPs are assigned round-robin, so that a new pod
-// does not reuse an IP while clients still connect to its previous pod.
+// Pod IPs are from the node's podCIDR. Each assigned IP is a symbolic link in Options.Dir from the IP to its owner. The
+// link is created atomically, and assignments survive the agent. GC releases the IPs of pods that no longer exist. IPs
+// are assigned round-robin, so that a new pod does not reuse an IP while clients still connect to its previous pod.
 //
 // MapPorts maps host ports to pods by iptables rules. The rules have the bridge name and the
 // sandbox ID in a comment, by which they are removed. FindListener detects conflicts with other

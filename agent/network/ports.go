@@ -67,9 +67,8 @@ func (n *Network) MapPorts(id string, address netip.Addr, ports []Port) error {
 	return nil
 }
 
-// portRules returns the input of iptables-restore. Packets from the host to itself and from a
-// pod to its own host port are masqueraded, because the pod cannot answer a loopback address or
-// itself.
+// portRules returns the input of iptables-restore. Packets from the host to itself and from a pod to its own host port
+// are masqueraded. The pod could not respond to a loopback address or to itself.
 func (n *Network) portRules(id string, address netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")

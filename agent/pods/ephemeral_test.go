@@ -63,8 +63,8 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	}
 }
 
-// TestEphemeralContainerWaitsForVolumes checks that the volumes that only an ephemeral container uses
-// are set up before it starts, and that other containers do not wait for them.
+// TestEphemeralContainerWaitsForVolumes checks that an ephemeral container starts after the volumes that only it uses
+// are set up. Other containers do not wait for them.
 func TestEphemeralContainerWaitsForVolumes(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")

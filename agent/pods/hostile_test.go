@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestProbeOfHostilePod checks that an exec probe with timeoutSeconds 5 fails in a pod that stops
-// all its processes, that the pod becomes unready, and that the pod can be deleted.
+// TestProbeOfHostilePod checks that an exec probe with timeoutSeconds 5 fails in a pod that stops all its processes.
+// The pod becomes unready and can be deleted.
 func TestProbeOfHostilePod(t *testing.T) {
 	for name, user := range map[string]int64{"root": 0, "user": 1000} {
 		t.Run(name, func(t *testing.T) {

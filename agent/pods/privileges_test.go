@@ -21,8 +21,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestSoakPrivileges checks that a container opens no socket of the virtual machine, and that a file of
-// root with the setuid bit in a claim gives no rights to a user of the node.
+// TestSoakPrivileges checks that a container opens no socket of the virtual machine. A setuid file of root in a claim
+// gives no rights to a user of the node.
 func TestSoakPrivileges(t *testing.T) {
 	if err := loopdisk.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "loop devices", err.Error())

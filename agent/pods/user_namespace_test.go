@@ -73,8 +73,8 @@ func TestUserNamespaceIsRefused(t *testing.T) {
 	}
 }
 
-// TestUserNamespace checks what the runtime receives, that pods have disjoint ranges, and that a range is
-// kept across a restart and free after the removal of its pod.
+// TestUserNamespace checks what the runtime receives and that pods have disjoint ranges. A pod keeps its range across a
+// restart; its removal frees the range.
 func TestUserNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testkit.SkipOrFail(t, "root", "idmapped mounts require root")

@@ -19,8 +19,8 @@ const (
 	// shrinkBytes is how much less space may be available since the last measurement, if pods have
 	// limits, before the pods are measured again.
 	shrinkBytes = 16 << 20
-	// A measurement triggered by shrinkBytes starts minMeasureInterval after the start of the last one, or
-	// ten times the duration of the last one if that is longer.
+	// A measurement triggered by shrinkBytes starts minMeasureInterval after the start of the last one. If the last one
+	// took longer than a tenth of that, it starts after ten times that duration.
 	minMeasureInterval = time.Second
 	// maxDiskUsageAge is the maximum age of disk usage on which an eviction is based.
 	maxDiskUsageAge = 10 * time.Second

@@ -160,8 +160,8 @@ func startIdlePod(t *testing.T, s *scratch, name string) *fixtures.Pod {
 	return p
 }
 
-// TestDiskPressure checks that garbage is collected first, then the largest pod is evicted, that
-// a completely full disk is handled, and that pods are rejected until space is free.
+// TestDiskPressure checks that garbage is collected first, then the largest pod is evicted. It also fills the disk
+// completely. Pods are rejected until space is free.
 func TestDiskPressure(t *testing.T) {
 	t.Parallel() // mostly waiting
 	s := newScratch(t)

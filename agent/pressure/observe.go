@@ -76,8 +76,8 @@ func (s *Manager) memoryNearThreshold() bool {
 // maxUnaccounted is how much memory may be unaccounted before the per-pod counters are read.
 const maxUnaccounted = 16 << 20
 
-// observeDisks reads the file system statistics. While a disk is low and the pods' disk usage is
-// outdated, it keeps the old timestamps, so that no pod is evicted for the disk.
+// observeDisks reads the file system statistics. While a disk is low and the pods' disk usage is outdated, it does not
+// advance the timestamps. Outdated usage therefore evicts no pod.
 func (s *Manager) observeDisks(now time.Time) {
 	for signal, d := range s.disks {
 		if d == nil {

@@ -52,7 +52,7 @@ func TestReportNamesTheNextVictim(t *testing.T) {
 }
 
 // TestReportNamesATerminatingVictimOfAHardThreshold checks that a terminating pod can be the next victim of a hard
-// threshold, which shortens its grace period, even if a soft threshold precedes it.
+// threshold, even if a soft threshold precedes it. The eviction shortens the pod's grace period.
 func TestReportNamesATerminatingVictimOfAHardThreshold(t *testing.T) {
 	now := time.Unix(1000, 0)
 	pods := []nodepressure.Pod{{Pod: &model.Pod{Namespace: "shop", Name: "ending", UID: "u1", Spec: &model.PodSpec{}}, TerminatesBy: now.Add(time.Minute)}}

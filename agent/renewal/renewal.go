@@ -44,8 +44,8 @@ func subject(node string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 }
 
-// New prepares the renewal, and returns a configuration whose credential is renewed, or the same configuration if the
-// credential is not a certificate of the node. Start starts the renewal.
+// New prepares the renewal. It returns a configuration whose credential is renewed, or cfg itself if its credential is
+// not a certificate of the node. Start starts the renewal.
 func New(ctx context.Context, o Options) (*Renewal, *rest.Config, error) {
 	config := rest.CopyConfig(o.Config)
 	if err := rest.LoadTLSFiles(config); err != nil {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/util/certificate"
 )
 
-// openStore opens the certificates in a directory. The credential of the configuration replaces the stored one if it
-// is valid for longer, or if the stored one is of another user or another cluster.
+// openStore opens the certificates in a directory. The credential of the configuration replaces the stored one if it is
+// valid for longer. It also does if the stored one is of another user or another cluster.
 func openStore(dir, name string, config *rest.Config) (certificate.FileStore, error) {
 	store, err := certificate.NewFileStore(name, dir, dir, "", "")
 	if err != nil {

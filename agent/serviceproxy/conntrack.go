@@ -14,9 +14,9 @@ import (
 
 // staleFlows selects UDP flows to addresses of Services that lead to none of the endpoints.
 //
-// NAT applies to the first packet of a flow. A UDP client that keeps sending from one port would
-// continue to reach an endpoint that no longer exists, so its conntrack entry must be deleted. TCP
-// connections to an endpoint that terminates continue until they end.
+// NAT applies to the first packet of a flow. Packets of a UDP client that uses one port would continue to reach an
+// endpoint that no longer exists. Its conntrack entry must therefore be deleted. TCP connections to an endpoint that
+// terminates continue until they end.
 type staleFlows struct {
 	endpoints map[netip.AddrPort][]netip.AddrPort // by address of the Service
 	nodePorts map[uint16][]netip.AddrPort

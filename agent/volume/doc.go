@@ -23,9 +23,9 @@
 //     cannot be unmounted.
 //   - Secrets and tokens are stored on tmpfs, never on disk.
 //
-// ConfigMaps and Secrets are read with the node's credential when a pod is prepared, and about
-// every 40 s while in use, once for all pods. Immutable objects are read once. Tokens are
-// renewed after 80 % of their lifetime or 24 hours, whichever is sooner.
+// ConfigMaps and Secrets are read with the node's credential when a pod is prepared, and about every 40 s while in use.
+// One request serves all pods. Immutable objects are read once. Tokens are renewed after 80 % of their lifetime or 24
+// hours, whichever is sooner.
 //
 // Differences from Kubernetes: objects in use are polled, not watched. Other kinds of volumes
 // (CSI, network file systems, huge pages) are rejected with an error that lists the supported ones.

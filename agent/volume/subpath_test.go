@@ -92,8 +92,8 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	}
 }
 
-// TestSubPathRace checks that a container never gets a directory of the node while its pod repeatedly
-// replaces a directory of the volume with a link to it.
+// TestSubPathRace checks that a container never gets a directory of the node. Its pod repeatedly replaces a directory
+// of the volume with a symbolic link to one.
 func TestSubPathRace(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()

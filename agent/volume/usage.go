@@ -20,8 +20,8 @@ type Usage struct {
 	Memory bool
 	// Claim is the name of the PersistentVolumeClaim, or "".
 	Claim string
-	// Limit is the capacity of a claim in bytes that the pod must not exceed; 0 if its file system
-	// enforces it, or if there is none.
+	// Limit is the capacity of a claim in bytes that the pod must not exceed. It is 0 without such a capacity, or if
+	// the file system enforces it.
 	Limit int64
 	// SizeLimit is the size limit of an emptyDir in bytes, or 0.
 	SizeLimit int64

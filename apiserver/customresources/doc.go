@@ -4,8 +4,7 @@
 //
 //	CustomResourceDefinition stored -> names accepted -> established -> served, in discovery and OpenAPI
 //
-// The storage of a custom resource (schemas, watch cache) is created on the first request for it, and
-// its OpenAPI v3 document when it is requested.
-// Custom resources share etcd, authorization and admission with the built-in kinds. Deleting a
-// definition deletes its objects first: the finalizer of the definition waits for them.
+// The first request for a custom resource creates its storage (schemas, watch cache). The first request for its OpenAPI
+// v3 document builds the document. Custom resources share etcd, authorization and admission with the built-in kinds.
+// Deleting a definition deletes its objects first: the finalizer of the definition waits for them.
 package customresources

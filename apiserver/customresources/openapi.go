@@ -29,8 +29,8 @@ const openAPIv3Path = "/openapi/v3"
 // maxDocuments is the number of built documents that are kept. Most clients request few.
 const maxDocuments = 16
 
-// ServeOpenAPIv3 replaces the handler of /openapi/v3 of a server that is prepared and not running, and prevents the
-// library from building the documents of all definitions at each change. The documents are built when they are requested.
+// ServeOpenAPIv3 replaces the handler of /openapi/v3 of a server that is prepared and not running. The library would
+// build the documents of all definitions at each change. The documents are built when they are requested.
 func ServeOpenAPIv3(server *extensions.CustomResourceDefinitions) error {
 	generic := server.GenericAPIServer
 	paths := generic.Handler.NonGoRestfulMux

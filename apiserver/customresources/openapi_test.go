@@ -64,8 +64,8 @@ func (f fixture) list(t *testing.T) map[string]string {
 	return urls
 }
 
-// TestDocumentsAreBuiltOnRequest checks that the list builds no document, that a document has all kinds of its group and
-// version, and that its URL changes with the definitions.
+// TestDocumentsAreBuiltOnRequest checks that the list builds no document, and that a document has all kinds of its
+// group and version. Its URL changes with the definitions.
 func TestDocumentsAreBuiltOnRequest(t *testing.T) {
 	const path = "apis/example.com/v1"
 	f := newFixture()

@@ -1,8 +1,8 @@
 // Package kinds is the table of every resource that the API server serves.
 //
-// A row (a Kind) names the Go type, the resource, its short names, selectable fields and
-// subresources, and has hooks for defaulting, preparation, validation and warnings. A row without
-// hooks already serves create, get, list, watch, update, patch, apply, delete and tables.
+// A row (a Kind) names the Go type, the resource, its short names, selectable fields and subresources. It has hooks for
+// defaulting, preparation, validation and warnings. A row without hooks already serves create, get, list, watch,
+// update, patch, apply, delete and tables.
 //
 // To add a kind, change three files:
 //

@@ -39,8 +39,8 @@ func (c *podValidator) validateVolumeMounts(container *corev1.Container, path *f
 	}
 }
 
-// validateSubPaths validates subPath and subPathExpr. As in Kubernetes, errors about their values have
-// the path of the list, and the error about a mount with both has the path of the mount.
+// validateSubPaths validates subPath and subPathExpr. As in Kubernetes, errors about their values have the path of the
+// list. The error about a mount that sets both has the path of the mount.
 func (r *errorCollector) validateSubPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
 	if mount.SubPath != "" {
 		r.requireRelativePath(mount.SubPath, list.Child("subPath"))

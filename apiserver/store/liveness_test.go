@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSlowEtcdIsLive checks that the server counts as live while etcd responds slowly, that checks do not wait for etcd,
-// and that an etcd that does not respond counts as dead until it responds again.
+// TestSlowEtcdIsLive checks that the server counts as live while etcd responds slowly, and that checks do not wait for
+// etcd. An etcd that does not respond counts as dead until it responds.
 func TestSlowEtcdIsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		etcd := &slowEtcd{}

@@ -61,8 +61,8 @@ func TestDamageAboveTheLimit(t *testing.T) {
 	}
 }
 
-// TestStartMarker checks that the marker exists after the start, is removed when the store is closed, and does not prevent
-// the start of an intact store.
+// TestStartMarker checks that the marker exists after the start and is removed when the store is closed. It does not
+// prevent the start of an intact store.
 func TestStartMarker(t *testing.T) {
 	withCheckLimit(t, 0)
 	dir := t.TempDir()

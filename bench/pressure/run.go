@@ -23,8 +23,8 @@ type watcher struct {
 // outcome is the result of one run.
 type outcome struct {
 	kill time.Duration // from the crossing to SIGKILL
-	// recovery is the time from the crossing until usage is at or below the threshold, or until the end of the run; 0
-	// if the kernel killed first or usage never crossed it.
+	// recovery is the time from the crossing until usage is at or below the threshold, or until the end of the run. It
+	// is 0 if usage never crossed the threshold or the kernel killed first.
 	recovery   time.Duration
 	excess     int64    // maximum bytes above the threshold
 	rate       int64    // actual rate of the hog in bytes/s

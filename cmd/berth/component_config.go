@@ -14,8 +14,8 @@ import (
 )
 
 // componentConfig returns the client configuration of a component that runs in its own process. If the credential is a
-// client certificate of `berth credentials`, it is renewed until ctx is done, in the state directory of the systemd
-// unit or in KUBECONFIG.certificates.
+// client certificate of `berth credentials`, it is renewed until ctx is done. The renewed one is stored in the state
+// directory of the systemd unit or in KUBECONFIG.certificates.
 func componentConfig(ctx context.Context, kubeconfig, name string) (*rest.Config, *renewal.Renewal, error) {
 	config, err := cli.ClientConfig(kubeconfig, name)
 	if err != nil {

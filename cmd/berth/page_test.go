@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestPageAddress checks that the page uses another port if the default port is taken, and that it fails if the port of
-// the flag is taken.
+// TestPageAddress checks that the page uses another port if the default port is taken. It fails if the port of the flag
+// is taken.
 func TestPageAddress(t *testing.T) {
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -96,8 +96,8 @@ func TestSimulateDump(t *testing.T) {
 	}
 }
 
-// TestSimulateRecording checks that a recorded simulation can be replayed, also with options from a scenario and after a
-// restart of the scheduler, and that it ends at the present.
+// TestSimulateRecording checks that a recorded simulation can be replayed and that it ends at the present. The
+// simulation has options from a scenario, and a restart of the scheduler.
 func TestSimulateRecording(t *testing.T) {
 	dir, scenario := t.TempDir(), writeFile(t, "s.txt", "option backoff=2s ties=3\nnode n cpu=2\npod a cpu=1\nat 5s pod b cpu=2\nat 10s kill scheduler for 1s\nat 20s delete pod a\nuntil 1m\n")
 	if out, err := runSimulate(t, "--scenario", scenario, "--seed", "7", "--recording", dir); err != nil {

@@ -47,7 +47,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 	return t, nil
 }
 
-// copySource downloads the module of a release, checks its sum, and copies it to the command's directory, so that the
+// copySource downloads the module of a release, checks its sum, and copies it to the command's directory. There the
 // module's own go.mod and replacements apply to builds. It adds our programs, if any, and returns the path of the copy.
 func copySource(ctx context.Context, dir string, s software) (string, error) {
 	module := s.module + "@" + s.version

@@ -23,8 +23,8 @@ type result struct {
 // notRun is the state of a spec without a result.
 const notRun = "notrun"
 
-// store merges outcomes into the results of a runtime and writes the document. record is nil unless the outcomes are those of
-// all specs in one run; the record of an earlier run is removed, because its results are not complete any more.
+// store merges outcomes into the results of a runtime and writes the document. record is nil unless the outcomes are
+// those of all specs in one run. The record of an earlier run is removed, because it does not describe these results.
 func store(runtime string, specs []string, outcomes map[string]outcome, record *runRecord) error {
 	dir, err := suiteDir(context.Background()) // results are stored even if the run was interrupted
 	if err != nil {

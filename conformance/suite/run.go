@@ -185,8 +185,8 @@ func printProgress(r io.Reader, w io.Writer, total int) map[string]outcome {
 	}
 }
 
-// specOf returns the name of a spec in a line of ginkgo's output, which has labels at its end and, for a
-// failed spec, the failed node.
+// specOf returns the name of a spec in a line of ginkgo's output. The line ends with labels and, for a failed spec,
+// with the failed node.
 func specOf(line string) string {
 	name, _, _ := strings.Cut(line, "[Conformance]")
 	return strings.Replace(name, "[It] ", "", 1) + "[Conformance]"

@@ -61,9 +61,9 @@ func hasCommonNameOnly(request *x509.CertificateRequest) bool {
 	return len(request.Subject.Names) == 1 && len(request.DNSNames)+len(request.IPAddresses)+len(request.EmailAddresses)+len(request.URIs) == 0
 }
 
-// hasNodeNamesOnly reports whether a request has only the name of its node as DNS name, and only addresses of its node
-// that are not used by other objects. A node writes its addresses itself, so addresses of other nodes, Services and API
-// servers are rejected.
+// hasNodeNamesOnly reports whether a request has only the name of its node as DNS name. Its addresses must all be
+// addresses of its node that no other object uses. A node writes its addresses itself, so addresses of other nodes,
+// Services and API servers are rejected.
 func (c *controller) hasNodeNamesOnly(node string, request *x509.CertificateRequest) (bool, error) {
 	object, err := c.nodes.Get(node)
 	if apierrors.IsNotFound(err) {

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// TestNodeEventsEnqueuePendingRequests checks that the pending request of a node for a serving certificate is
-// enqueued as soon as its node is created or changes its addresses.
+// TestNodeEventsEnqueuePendingRequests checks that the pending request of a node for a serving certificate is enqueued
+// when its node is created or changes its addresses.
 func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Certificates().V1().CertificateSigningRequests()

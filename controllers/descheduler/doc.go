@@ -21,8 +21,8 @@
 // and leftover Holds are deleted or expire. Failures of moves without reservations are restored
 // from Avoid Holds, which record the number of failures for a day after they expire.
 //
-// Each eviction records an event Descheduled on its pod and sets the annotations requested-by and
-// reason on its request, which the eviction API copies to the displacement record.
+// Each eviction records an event Descheduled on its pod, and sets the annotations requested-by and reason on its
+// request. The eviction API copies them to the displacement record.
 //
 // Invariants, each with a test:
 //

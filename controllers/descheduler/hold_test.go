@@ -69,8 +69,8 @@ func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 	return &Runner{env: runner.Production(), o: Options{Holds: c}}
 }
 
-// TestHoldsOfOtherComponentsAreNotChanged checks that the descheduler creates, replaces and deletes its Holds, and that
-// it replaces a Hold of another component only if the Hold has expired.
+// TestHoldsOfOtherComponentsAreNotChanged checks that the descheduler creates, replaces and deletes its Holds. It
+// replaces a Hold of another component only if the Hold has expired.
 func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
 	want := &model.Hold{Namespace: "ns", Name: "reserve-1", Node: "n2", Cause: "Descheduling", Count: 1, Until: time.Now().Add(time.Minute).Truncate(time.Second), Victim: "uid-1", VictimName: "web-1",
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs"},

@@ -79,8 +79,8 @@ func TestReadUsage(t *testing.T) {
 	}
 }
 
-// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it, and that a run fails with the
-// cause if that usage is not available.
+// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it. A run fails with the cause if that
+// usage is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for useMetrics, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
 		requests := 0

@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// FromEvent returns the record of an event, or nil if the record is missing or not trusted. Users who may create
-// events can write any content, so a record is trusted only for a pod in the event's namespace and only under the
-// event name that belongs to that pod.
+// FromEvent returns the record of an event, or nil if the record is missing or not trusted. Users who may create events
+// can write any content. A record is therefore trusted only in the namespace of its pod and under the event name that
+// belongs to that pod.
 func FromEvent(e metav1.Object) *journal.Displacement {
 	rec, err := journal.ParseDisplacement(e.GetAnnotations()[journal.Annotation])
 	if err != nil || rec.Pod.Namespace != e.GetNamespace() || e.GetName() != displacer.RecordEventName(rec.Pod.Name, rec.Pod.UID) {

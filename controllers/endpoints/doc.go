@@ -4,9 +4,9 @@
 //	                                                       └─▶ Endpoints
 //	Endpoints that a user writes for a Service without selector ─▶ mirrored EndpointSlices
 //
-// A pod is serving while it is Ready, terminating from its deletionTimestamp on, and ready
-// when it is serving and not terminating, or when the Service publishes not-ready addresses.
-// A terminating pod stays in the slices until it is deleted or finished. It is in no Endpoints.
+// A pod is serving while it is Ready, and terminating from its deletionTimestamp on. It is ready when it is serving and
+// not terminating, or when the Service publishes not-ready addresses. A terminating pod stays in the slices until it is
+// deleted or finished. It is in no Endpoints.
 //
 // Invariants, each covered by a test:
 //
@@ -16,10 +16,9 @@
 //   - Objects that upstream's controllers created are maintained: the managed-by labels are upstream's, and
 //     controllers/upstreamguard lists the controllers.
 //
-// Differences from Kubernetes: one controller writes both kinds. A Service with many pods is reconciled
-// less often while its pods change (perPodDelay), so that a rollout of thousands of pods costs a bounded
-// share of a CPU. Slices of a deleted Service are deleted here and not only by the garbage collector. Mirrored slices
-// have upstream's form: ports with the same addresses together, one slice per address family. Of more than 1,000
-// addresses with the same ports the first 1,000 are mirrored, and invalid addresses are skipped; upstream also records
-// events for both.
+// Differences from Kubernetes: one controller writes both kinds. The more pods a Service has, the less often it is
+// reconciled while they change (perPodDelay). A rollout of thousands of pods then costs a bounded share of a CPU.
+// Slices of a deleted Service are deleted here and not only by the garbage collector. Mirrored slices have upstream's
+// form: ports with the same addresses together, one slice per address family. Of more than 1,000 addresses with the
+// same ports the first 1,000 are mirrored, and invalid addresses are skipped; upstream also records events for both.
 package endpoints

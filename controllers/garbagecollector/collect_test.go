@@ -156,8 +156,8 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestOwnerIsReadLive checks that an owner that is not in the cache is read from the API server, and that an error of
-// this request deletes nothing.
+// TestOwnerIsReadLive checks that an owner that is not in the cache is read from the API server. If this request fails,
+// nothing is deleted.
 func TestOwnerIsReadLive(t *testing.T) {
 	h := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
 	h.graph.remove("owner")

@@ -73,8 +73,8 @@ func newLeaseAPI(holder string, duration int32) *fake.Clientset {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &at, AcquireTime: &at}})
 }
 
-// TestOneShotDoesNotWaitForLongRunningHolder checks that a run waits for the Lease of a killed run and reports it,
-// but does not wait for the Lease of a continuously running descheduler, regardless of its duration.
+// TestOneShotDoesNotWaitForLongRunningHolder checks that a run waits for the Lease of a killed run and reports it. It
+// does not wait for the Lease of a continuously running descheduler, regardless of its duration.
 func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {

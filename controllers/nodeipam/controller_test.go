@@ -133,8 +133,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestRangeOfPods checks that a range is not allocated again while pods of a deleted node have addresses in it, and that
-// finished pods do not count.
+// TestRangeOfPods checks that a range is not allocated again while pods of a deleted node have addresses in it.
+// Finished pods do not count.
 func TestRangeOfPods(t *testing.T) {
 	run(t, func(e *env) {
 		e.createNodes("a")

@@ -24,8 +24,8 @@ import (
 	"github.com/berthproject/berth/internal/displacer"
 )
 
-// fakeDisplacer deletes pods. It records the name of each, whether it fails, and its grace period, and whether its cause and rule are
-// those of a pod of a deleted node.
+// fakeDisplacer deletes pods. It records the name of each, whether it fails, and its grace period. It also records
+// whether its cause and rule are those of a pod of a deleted node.
 type fakeDisplacer struct {
 	client    kubernetes.Interface
 	mu        sync.Mutex

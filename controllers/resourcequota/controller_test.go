@@ -103,7 +103,7 @@ func TestUsageOfEveryKind(t *testing.T) {
 	}, []runtime.Object{newQuota(hard), newPod("a", corev1.PodRunning), newPod("b", corev1.PodSucceeded), claim, service}, deployment)
 }
 
-// TestUsageIsLoweredOnlyOnceSettled checks that the usage is not lowered within a second of a charge, which may be
+// TestUsageIsLoweredOnlyOnceSettled checks that the usage is not lowered within a second of a charge. The charge may be
 // for a pod that the caches do not have yet.
 func TestUsageIsLoweredOnlyOnceSettled(t *testing.T) {
 	run(t, func(h *harness) {

@@ -16,9 +16,9 @@ type Machine[E any] struct {
 	events []E
 }
 
-// NewMachine adds a machine to a process. step is called when the process starts, then with all events that arrive
-// within batchDelay of the first, and at the time that the last call returned. If that time is zero, only events cause
-// the next call.
+// NewMachine adds a machine to a process. step is called when the process starts and at the time that the last call
+// returned. Events that arrive within batchDelay of the first are passed in one call. If that time is zero, only events
+// cause the next call.
 func NewMachine[E any](p *Process, batchDelay time.Duration, step func(now time.Time, events []E) (wake time.Time)) *Machine[E] {
 	m := &Machine[E]{batchDelay: batchDelay}
 	m.queue = NewQueue(p, QueueOptions{Workers: 1}, func(context.Context, struct{}) (time.Duration, error) {

@@ -6,10 +6,10 @@
 //	  ▲                        with the machine             │
 //	  └─────────────────────────── outcomes ◀───────────────┘
 //
-// With leader election, an instance that does not lead follows the API with its machine, so that it can take over
-// within the lease duration, but makes no decisions. An instance that loses the lease stops sending immediately, and
-// Run returns an error; the process must be restarted. An orderly shutdown finishes the requests in flight and then
-// releases the lease.
+// With leader election, an instance that does not lead follows the API with its machine but makes no decisions. It can
+// take over within the lease duration. An instance that loses the lease stops sending immediately, and Run returns an
+// error; the process must be restarted. An orderly shutdown finishes the requests in flight and then releases the
+// lease.
 //
 // HTTPS endpoints: /livez and /readyz need no authorization; all other paths need the right to get the path. Only the
 // loop accesses the machine. For /debug/queue the loop copies the queue between two steps, so a slow client does not

@@ -39,8 +39,8 @@ type Guard struct {
 	lastLease *coordinationv1.Lease // at the last read; nil: not read yet
 }
 
-// Check returns nil if the controllers may start, a *ConflictError if an upstream counterpart may be running, and
-// another error if the Lease cannot be read.
+// Check returns nil if the controllers may start, and a *ConflictError if an upstream counterpart may be running. It
+// returns another error if the Lease cannot be read.
 func (g *Guard) Check(ctx context.Context) error {
 	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil

@@ -84,9 +84,9 @@ func Controlled[T metav1.Object](informer cache.SharedIndexInformer, owner metav
 // HasSynced reports whether the cache has synced.
 func (p *Pods) HasSynced() bool { return p.informer.HasSynced() }
 
-// Watch calls enqueue with the owners of the given kind that have or had a changed pod, and orphan with
-// pods without controller, which an owner may adopt. It must be called exactly once: it also tracks which writes the
-// cache shows.
+// Watch calls enqueue with the owners of the given kind that have or had a changed pod. It calls orphan with pods
+// without controller, which an owner may adopt. It must be called exactly once: it also tracks which writes the cache
+// shows.
 func (p *Pods) Watch(kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(*corev1.Pod)) error {
 	return workqueue.Watch(p.informer, func(old, cur *corev1.Pod) {
 		if cur == nil {

@@ -81,8 +81,8 @@ func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpst
 	return conn, opened
 }
 
-// run simulates a command. It prints the command to stdout and "warning" to stderr, prints stdin in upper
-// case, and exits with code 7 if the command is "exit 7".
+// run simulates a command. It prints the command to stdout and "warning" to stderr, and prints stdin in upper case. It
+// exits with code 7 if the command is "exit 7".
 func run(w http.ResponseWriter, r *http.Request, stdin, stdout, stderr bool, command string) {
 	conn, opened := accept(w, r, "v4.channel.k8s.io")
 	if conn == nil {

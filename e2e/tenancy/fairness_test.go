@@ -59,8 +59,8 @@ func (c cluster) openSlowPosts(config *rest.Config, n int) {
 	sent.Wait()
 }
 
-// TestSlowRequestsDoNotBlockOtherUsers checks that nodes renew their leases and other users get responses
-// while a user without roles has more slow requests than the server has seats.
+// TestSlowRequestsDoNotBlockOtherUsers checks that nodes renew their leases and other users get responses. Meanwhile, a
+// user without roles has more slow requests than the server has seats.
 func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 	const seats, slow = 10, 100
 	c := newCluster(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = seats, seats })

@@ -122,8 +122,8 @@ func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	}
 }
 
-// expectedPods returns the number of expected pods, the number of them that must be healthy, and, if
-// the budget needs a scale, the pods without a controller.
+// expectedPods returns the number of expected pods and the number of them that must be healthy. If the budget needs a
+// scale, it also returns the pods without a controller.
 func (in StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
 	b := in.Budget
 	if b.SpecError != "" {

@@ -55,9 +55,9 @@ func (x *Index) Reset() {
 // selectors that it stands for, and their strings, which the pod's specification shares.
 const keyCost = 3
 
-// Size returns the approximate memory of the index in bytes, and the number of counters,
-// terms and derived values, each of which makes changes more expensive. They are not
-// dropped individually; the engine calls Reset if there are too many.
+// Size returns the approximate memory of the index in bytes. It also returns the number of counters, terms and derived
+// values, each of which makes changes more expensive. They are not dropped individually; the engine calls Reset if
+// there are too many.
 func (x *Index) Size() (bytes, objects int) {
 	objects = len(x.counterList) + len(x.terms) + len(x.nodeValues)
 	return x.bytes + x.classes.bytes + 4*len(x.nodeValues)*len(x.Rows) + 500*(objects+x.classes.count), objects

@@ -33,9 +33,8 @@ func (ring *nodeRing) remove(id NodeID) {
 	}
 }
 
-// Ranks returns the ranks of nodes, indexed by NodeID, in the order of (NameHash, name), and the
-// inverse, indexed by rank, whose entries become -1 when nodes are deleted. They are valid while
-// the version is unchanged.
+// Ranks returns the ranks of nodes, indexed by NodeID, in the order of (NameHash, name). It also returns the inverse,
+// indexed by rank, whose entries become -1 when nodes are deleted. They are valid while the version is unchanged.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	ring := &x.nodeRing
 	if len(ring.pending) == 0 {

@@ -58,8 +58,8 @@ func formatRound(r *Round) string {
 	return out.String()
 }
 
-// TestAtomically checks that a moved pod is on its planned node and cannot be moved again, and
-// that it is on its old node if the atomic moves are withdrawn.
+// TestAtomically checks that a moved pod is on its planned node and cannot be moved again. If the atomic moves are
+// withdrawn, it is on its old node.
 func TestAtomically(t *testing.T) {
 	withRequest := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
 	nodes := numberedNodes(3)

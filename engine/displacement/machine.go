@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Machine is one displacement: the only code that decides in which order budgets are debited, conditions set, records
-// written and pods deleted, what the results mean, and what is undone. A driver executes its actions:
+// Machine is one displacement. Only this code decides the order in which budgets are debited, conditions set, records
+// written and pods deleted. It also decides what the results mean, and what is undone. A driver executes its actions:
 //
 //	granting    read budgets, debit them: one update each, in the order of their names
 //	executing   set the condition of every victim; then write the record of each victim and delete it

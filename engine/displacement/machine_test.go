@@ -150,8 +150,8 @@ func (r *run) execute() {
 }
 
 // repetition returns what the caller does after a displacement that did not end, or what another process does after a
-// crash: the scheduler finishes a preemption whose victims have the condition, and decides again otherwise; a
-// controller evicts the pod as it is now; a client repeats its request.
+// crash. The scheduler finishes a preemption whose victims have the condition; otherwise it decides again. A controller
+// evicts the pod as it is now. A client repeats its request.
 func (r *run) repetition(c *process) (displacement.Spec, bool) {
 	spec, crashed := c.spec, r.outcome == nil
 	r.api.leftovers = r.api.leftovers || crashed

@@ -22,10 +22,10 @@
 // therefore scheduled one after another, on the same states, however long pods take to stop and start. What-if runs the
 // same machine on a fork of the cluster, so the drain matches its preview as long as nothing else changes the cluster.
 //
-// The drain does not wait until each pod is deleted, since pods on a cordoned node rarely affect placement. It does wait
-// for pods that other pods' affinity refers to beyond their node, for pods with claims, and for all pods if some pod
-// tolerates the cordon. It also waits for pods that terminate without an eviction by the drain. Their siblings wait only
-// while a pod of the workload is not Ready.
+// The drain does not wait until each pod is deleted, since pods on a cordoned node rarely affect placement. It does
+// wait for pods that other pods' affinity refers to beyond their node, and for pods with claims. If some pod tolerates
+// the cordon, it waits for all pods. It also waits for pods that terminate without an eviction by the drain. Their
+// siblings wait only while a pod of the workload is not Ready.
 //
 // # Invariants
 //

@@ -61,8 +61,8 @@ func (d *Drain) terminationMatters(p *model.Pod) bool {
 	return slices.ContainsFunc(d.view.Pending(), refersToPod)
 }
 
-// hasWideTerm reports whether s has an affinity term with a topology wider than a node that matches p, or any such term
-// if p is nil.
+// hasWideTerm reports whether s has an affinity term that matches p and has a topology wider than a node. If p is nil,
+// any such term counts.
 func hasWideTerm(s *model.PodSpec, p *model.Pod) bool {
 	isWide := func(t *model.PodAffinityTerm) bool {
 		return t.TopologyKey != framework.HostnameKey && (p == nil || t.Selector.Matches(p.Labels))

@@ -56,9 +56,9 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 	}
 }
 
-// TestAvoidHoldsAreReleased checks that the machine deletes its own Avoid Holds once their failure
-// count no longer matters, since no other component may delete them; Rebalance is their cause in the
-// previous release. It keeps the Holds of other components.
+// TestAvoidHoldsAreReleased checks that the machine deletes its own Avoid Holds once their failure count no longer
+// matters, because no other component may delete them. In the previous release their cause is Rebalance. It keeps the
+// Holds of other components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, PlanOptions{})
 	for _, cause := range []string{planning.HoldCause, "Rebalance", "Pressure"} {
@@ -70,8 +70,8 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 	s.step(1, "release a: it has expired, release a: it has expired")
 }
 
-// TestBackoffIsRestoredFromAvoidHolds checks that a descheduler that runs as a CronJob restores
-// the failure count of a move from the Hold, even if the node has evicted a pod since.
+// TestBackoffIsRestoredFromAvoidHolds checks that a descheduler that runs as a CronJob restores the failure count of a
+// move from the Hold. It does so even if the node has evicted a pod since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 	for age, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTestMachine(t, PlanOptions{}, moveIn(planning.WithoutHolds, "web-1", 1000))

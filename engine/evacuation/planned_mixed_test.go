@@ -6,9 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// TestSlowTerminationBlocksOnlyMovesWithoutHolds checks that a pod with an hour of grace delays
-// moves without a Hold, also in later plans, because its node becomes a better one when it has
-// terminated. It does not delay moves with a Hold.
+// TestSlowTerminationBlocksOnlyMovesWithoutHolds checks that a pod with an hour of grace delays moves without a Hold,
+// also in later plans. Its node becomes a better one when it has terminated. It does not delay moves with a Hold.
 func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s := newTestMachine(t, PlanOptions{}, moveIn(planning.WithoutHolds, "other-1", 100), moveIn(planning.WithoutHolds, "batch-1", 100), move("web-1", 100))
 	s.step(0, "evict other-1")

@@ -302,9 +302,8 @@ func (w *testCluster) deleteRandomPod() {
 	}
 }
 
-// TestInvariantsWithOtherActors checks, with other actors, a lagging view and a failing API, that
-// budgets and pacing are respected, no move is retried too early, and no Hold remains, not even
-// after a crash.
+// TestInvariantsWithOtherActors checks invariants with other actors, a lagging view and a failing API. Budgets and
+// pacing are respected, no move is retried too early, and no Hold remains, not even after a crash.
 func TestInvariantsWithOtherActors(t *testing.T) {
 	sum := map[Outcome]int{}
 	for seed := range seeds(40) {

@@ -11,12 +11,12 @@ type Timeouts struct {
 	Scheduling       time.Duration // until a replacement is scheduled; part of the lifetime of a Hold
 	Ready            time.Duration // until a scheduled replacement is Ready
 
-	// Of planned moves. Budget bounds in total how long a budget may refuse a move, Plan how long a move may wait for
-	// its start; the move is abandoned then.
+	// Of planned moves. Budget bounds in total how long a budget may refuse a move. Plan bounds how long a move may
+	// wait for its start. The move is then abandoned.
 	Budget, Plan time.Duration
 
 	// Of drains. SchedulerIdle bounds how long the scheduler may take to place pods that seem to fit, since the last
-	// change, and BudgetStatus how long the statuses of budgets may be outdated.
+	// change. BudgetStatus bounds how long the statuses of budgets may be outdated.
 	SchedulerIdle, BudgetStatus time.Duration
 }
 

@@ -2,8 +2,8 @@
 // budgets and selectors. Package internal/conversion converts Kubernetes objects to them,
 // once per object and in this direction only.
 //
-// The values have no struct tags, no behavior beyond matching and no dependency on
-// Kubernetes packages, so that the engine can be used as a library.
+// The values have no struct tags, no behavior beyond matching and no dependency on Kubernetes packages. The engine can
+// therefore be used as a library.
 //
 // A value passed to the engine is immutable. Pods with equal specifications share one
 // PodSpec; the pointer is its identity.

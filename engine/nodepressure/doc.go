@@ -1,6 +1,6 @@
 // Package nodepressure is the kubelet's eviction manager as a state machine for one node. When memory, disk, inodes or
-// process IDs run short, it decides which conditions are true, what to reclaim first, which pod to evict, and which new
-// pods to reject.
+// process IDs run short, it decides which conditions are true and what to reclaim first. It also decides which pod to
+// evict, and which new pods to reject.
 //
 //	       Step(now, Observation)
 //	               │

@@ -72,8 +72,8 @@ type ContainerStats struct {
 // VolumeStats is the usage of a volume.
 type VolumeStats struct {
 	Name string
-	// Claim and Limit are the name and the capacity of a PersistentVolumeClaim whose file system does
-	// not enforce the capacity; "" and 0 for other volumes.
+	// Claim and Limit are the name and the capacity of a PersistentVolumeClaim whose file system does not enforce the
+	// capacity. They are "" and 0 for other volumes.
 	Claim string
 	Limit int64
 	FsStats

@@ -3,9 +3,9 @@ package nodepressure
 import "time"
 
 const (
-	// cacheRecheckDelay is the delay of the second check of memory pressure that page cache alone
-	// causes, if the kernel does not report whether the cache is in use. It is longer than the time for
-	// which the dirty pages of a writer count as active.
+	// cacheRecheckDelay is the delay of the second check of memory pressure that page cache alone causes. It applies if
+	// the kernel does not report whether the cache is in use. It is longer than the time for which the dirty pages of a
+	// writer count as active.
 	cacheRecheckDelay = 100 * time.Millisecond
 	// cacheCheckPeriod is the period over which use of the page cache is measured.
 	cacheCheckPeriod = time.Second

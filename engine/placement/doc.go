@@ -1,10 +1,9 @@
 // Package placement selects the node of a pod. It is the counterpart of kube-scheduler's
 // scheduling cycle up to the selection of a node.
 //
-// Evaluate is the reference evaluator. It runs the PreFilter, Filter, PreScore and Score
-// extension points of all enabled plugins on every node, recomputes all topology counts
-// from the pods and returns a complete decision.Record. The fast path must return the
-// same decision.
+// Evaluate is the reference evaluator. It runs the PreFilter, Filter, PreScore and Score extension points of all
+// enabled plugins on every node. It recomputes all topology counts from the pods and returns a complete
+// decision.Record. The fast path must return the same decision.
 //
 // The packages below it:
 //
@@ -33,9 +32,8 @@
 // Preemption filters nodes without some of their pods: with DryRun, or with
 // fastpath.NodeLocalPod for pods whose verdict on a node does not depend on other nodes.
 //
-// Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts
-// as that of a nominated pod, but not against pods of its owner; the first replacement
-// is placed on the reserved node if it fits.
+// Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts as that of a nominated pod,
+// except for pods of its owner. The first replacement is placed on the reserved node if it fits.
 //
 // Differences from kube-scheduler: a plugin that is enabled for Filter but not for
 // PreFilter (or for Score but not for PreScore) works instead of failing the attempt. Pods

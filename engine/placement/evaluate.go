@@ -12,9 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Evaluate decides about a pod on a state and returns the verdict or the scores of every
-// node, the best nodes and the node selected under the seed. It does not change the state.
-// To explain an assigned pod, pass a fork without it.
+// Evaluate decides about a pod on a state. It returns the verdict or the scores of every node, the best nodes and the
+// node selected under the seed. It does not change the state. To explain an assigned pod, pass a fork without it.
 func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name()}
 	if pod.Spec.SchedulerName != p.Name() || pod.Finished() {

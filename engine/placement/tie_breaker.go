@@ -15,8 +15,8 @@ func NewTieBreaker(seed uint64, key string) TieBreaker { return TieBreaker{clust
 // Start returns the hash at which the order begins: the node with the next higher name hash comes first.
 func (t TieBreaker) Start() uint64 { return t.start }
 
-// Compare returns a negative number if a comes before b, a positive number if it comes after b,
-// and 0 if they are the same node.
+// Compare returns a negative number if a comes before b, and a positive number if a comes after b. It returns 0 if they
+// are the same node.
 func (t TieBreaker) Compare(a, b *cluster.NodeInfo) int {
 	switch {
 	case a == b:

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// minStop is the minimum time between the stop request and the kill of a container, as in the
-// kubelet, even if a hook used up the grace period.
+// minStop is the minimum time between the stop request and the kill of a container. As in the kubelet, it applies even
+// if a hook used up the grace period.
 const minStop = 2 * time.Second
 
 // defaultGrace is the grace period of a pod whose specification has none.

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// newEvenCluster returns a cluster of nearly equal nodes and a few preemptors, so that small differences
-// decide, and few changes occur between plans for equal preemptors.
+// newEvenCluster returns a cluster of nearly equal nodes and a few preemptors. Small differences decide, and few
+// changes occur between plans for equal preemptors.
 func newEvenCluster(seed uint64) (c *randomCluster, preemptors []*model.PodSpec) {
 	c = &randomCluster{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
 	c.nodes = c.IntN(6) + 2

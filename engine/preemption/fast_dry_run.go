@@ -151,8 +151,8 @@ func remaining(free, requested int64) int64 {
 	return free - requested
 }
 
-// reprieve keeps the pods from k on for which fits returns true, trying first those whose
-// eviction violates a budget, and sums the cost of the others.
+// reprieve keeps the pods from k on for which fits returns true, and sums the cost of the others. It first tries those
+// whose eviction violates a budget.
 func (d *fastDryRun) reprieve(onNode *podsOnNode, k int, fits func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
 	if onNode.budgets == nil {

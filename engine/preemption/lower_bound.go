@@ -34,9 +34,9 @@ func (onNode *podsOnNode) summarize(r *cluster.Row) nodeSummary {
 	return b
 }
 
-// lowerBound returns a lower bound of the cost of preemption on a node. It assumes the minimum
-// number of victims that free the missing amounts, all of the lowest priority, and the latest
-// start that so many victims allow. ok is false if the node has no pod of lower priority.
+// lowerBound returns a lower bound of the cost of preemption on a node. It assumes the minimum number of victims that
+// free the missing amounts, all of the lowest priority. Their start is the latest that so many victims allow. ok is
+// false if the node has no pod of lower priority.
 func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, requests *model.Resources) (c cost, ok bool) {
 	b := &t.summaries[id]
 	if b.pods == 0 || b.lowestPriority >= priority {
@@ -46,8 +46,8 @@ func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, requests *mode
 	return cost{highest: b.lowestPriority, sum: n * (int64(b.lowestPriority) + 1<<31), victims: int32(n), earliestStart: b.latestStarts[min(n, 3)-1]}, true
 }
 
-// minVictims returns how many pods of at most the given size must be evicted for the requested amount to
-// fit; 0 if none or if evictions do not help. It stops counting at 8.
+// minVictims returns how many pods of at most the given size must be evicted for the requested amount to fit. It
+// returns 0 if none must be, or if evictions do not help. It stops counting at 8.
 func minVictims(requested, free, largest int64) int64 {
 	if requested <= 0 || requested <= free || largest <= 0 {
 		return 0

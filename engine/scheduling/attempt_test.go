@@ -143,8 +143,8 @@ func (s *machineTest) exhaustBinds(name string) {
 	}
 }
 
-// TestBindRetriesAreExhausted checks that a failing Bind is retried a few times with increasing
-// delays, and that the attempt fails once no Bind can succeed any more.
+// TestBindRetriesAreExhausted checks that a failing Bind is retried a few times with increasing delays. The attempt
+// fails once no Bind can succeed any more.
 func TestBindRetriesAreExhausted(t *testing.T) {
 	s := newMachineTest(t)
 	s.exhaustBinds("a")
@@ -304,8 +304,8 @@ func TestUnwrittenReportIsRetried(t *testing.T) {
 	s.step("")
 }
 
-// TestLateBindOutcomeReportsBindingOnce checks that the outcome Done of the first Bind, however late,
-// reports the binding, and that the machine emits ReportBound after any other late outcome.
+// TestLateBindOutcomeReportsBindingOnce checks that the outcome Done of the first Bind reports the binding, however
+// late it is. The machine emits ReportBound after any other late outcome.
 func TestLateBindOutcomeReportsBindingOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result Result

@@ -1,6 +1,6 @@
-// Package scheduling is the scheduling machine: it assigns every pending pod to a node. It composes the
-// cluster state (package cluster), the scheduling queue (queue), filtering and scoring (placement) and
-// preemption, and tracks every effect that has no outcome yet.
+// Package scheduling is the scheduling machine: it assigns every pending pod to a node. It composes the cluster state
+// (package cluster), the scheduling queue (queue), filtering and scoring (placement) and preemption. It tracks every
+// effect that has no outcome yet.
 //
 //	Step(now, events, limit) -> (effects, wake)
 //

@@ -160,8 +160,8 @@ func podChange(old, p *model.Pod) decision.ClusterEvents {
 	return c
 }
 
-// equalButResources reports whether two specifications of an assigned pod are equal for other pods
-// apart from resources, the only part that the API allows to change.
+// equalButResources reports whether two specifications of an assigned pod are equal for other pods apart from
+// resources. The API allows no other change.
 func equalButResources(a, b *model.PodSpec) bool {
 	return a.Priority == b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
 		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)

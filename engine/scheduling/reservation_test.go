@@ -100,9 +100,8 @@ func (s *reservationCluster) free() int64 {
 	return remaining
 }
 
-// TestReservationYieldsToHigherPriorityOnly checks that only pods of higher priority use reserved
-// resources, that the replacement uses them regardless of scores, and that any pod may use them
-// afterwards.
+// TestReservationYieldsToHigherPriorityOnly checks that only pods of higher priority use reserved resources. The
+// replacement uses them regardless of scores, and any pod may use them afterwards.
 func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 	used, yielded, afterwards := 0, 0, 0
 	for seed := range uint64(120) {

@@ -154,8 +154,8 @@ func (m *Machine) preemptForResize(now time.Time) bool {
 	return true
 }
 
-// unfinishedResize returns the victims that another process has marked for a preemption on the node of
-// a pod but not evicted, unless they are those of a nominated pod, which completes its own preemption.
+// unfinishedResize returns the victims that another process has marked for a preemption on the node of a pod but not
+// evicted. It omits those of a nominated pod, which completes its own preemption.
 func (m *Machine) unfinishedResize(pod *model.Pod) []*model.Pod {
 	id, ok := m.state.NodeID(pod.NodeName)
 	if !ok || len(m.state.Nominated(id)) > 0 {

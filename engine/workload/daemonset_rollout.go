@@ -48,9 +48,9 @@ func (p *daemonPlanner) rollingUpdate(nodePods []daemonNodePods) {
 	}
 }
 
-// surgingUpdate creates new pods beside old ones, MaxSurge at a time, and deletes an old one once
-// its new one is available. An old pod that is not ready is deleted once the new one exists; a new
-// one beside an unavailable old one does not count against MaxSurge.
+// surgingUpdate creates new pods beside old ones, MaxSurge at a time, and deletes an old one once its new one is
+// available. An old pod that is not ready is deleted once the new one exists. A new one beside an unavailable old one
+// does not count against MaxSurge.
 func (p *daemonPlanner) surgingUpdate(nodePods []daemonNodePods) {
 	var surging int32
 	var candidates []*DaemonNode

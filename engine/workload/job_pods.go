@@ -9,9 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// countEnded adds finished pods to the status and releases their finalizers. The success of an
-// index is stored in the set of completed indexes, so it counts once; all other pods are stored by
-// UID until their finalizer is removed.
+// countEnded adds finished pods to the status and releases their finalizers. The success of an index is stored in the
+// set of completed indexes, and counts once. All other pods are stored by UID until their finalizer is removed.
 func (p *jobPlanner) countEnded() {
 	s := p.status()
 	var failed []int

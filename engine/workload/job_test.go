@@ -52,8 +52,8 @@ func jobPods(text string) (out []JobPod) {
 	return out
 }
 
-// format describes a plan: "+" creates a pod, "+3/1" one of index 3 after one failure, "-a" deletes a,
-// "~a" deletes it without a failure, "!a" removes its finalizer; then the conditions that are True.
+// format describes a plan: "+" creates a pod, "+3/1" one of index 3 after one failure, "-a" deletes a, "~a" deletes it
+// without a failure, "!a" removes its finalizer. The conditions that are True follow.
 func (p JobPlan) format(pods []JobPod) string {
 	var out []string
 	for _, c := range p.Create {

@@ -13,9 +13,9 @@ import (
 // RankForDeletion returns the indices of the pods in deletion order. podsByNode is the number of pods of the
 // same workload by node, or nil.
 //
-// The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node,
-// ready for a shorter time, more restarts of containers, more restarts of sidecars, younger. Times are compared
-// by the power of two of their age in seconds; the UID breaks ties.
+// The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node. Then:
+// ready for a shorter time, more restarts of containers, more restarts of sidecars, younger. Times are compared by the
+// power of two of their age in seconds; the UID breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	indices := make([]int, len(pods))
 	for i := range indices {

@@ -50,8 +50,8 @@ type ReplicaSetPlan struct {
 // ReplicaSet's generation is unchanged.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
-	// A pod that is ready, but not yet available, ranks as not ready, so it is deleted before the
-	// available pods that a rollout relies on. Kubernetes may delete either.
+	// A pod that is ready, but not yet available, ranks as not ready. It is deleted before the available pods that a
+	// rollout relies on. Kubernetes may delete either.
 	active := make([]Pod, 0, len(pods))
 	var index []int // index of each active pod in pods
 	for i := range pods {

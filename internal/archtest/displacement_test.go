@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// displacementCalls lists the requests and the functions that displace pods, as the methods that a function
-// calls, with the packages that may call them and the reasons. All other code uses
-// internal/displacer, so that each displacement respects the budgets and is recorded.
+// displacementCalls lists the requests and the functions that displace pods, as the methods that a function calls. Each
+// has the packages that may call it and the reason. All other code uses internal/displacer, so that each displacement
+// respects the budgets and is recorded.
 var displacementCalls = []struct {
 	action  string
 	methods []string

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// TestObservations checks that a state has the last observations of its time, also in a segment that starts with a snapshot,
-// that they end with their object, and that a replay ignores them.
+// TestObservations checks that a state has the last observations of its time, also in a segment that starts with a
+// snapshot. They end with their object, and a replay ignores them.
 func TestObservations(t *testing.T) {
 	dir := t.TempDir()
 	c := newCluster(t, dir, Options{})

@@ -73,8 +73,8 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestInstallDeb checks the files and the user that the deb creates when it is installed in a directory, and that its
-// removal leaves only the directory of credentials.
+// TestInstallDeb checks the files and the user that the deb creates when it is installed in a directory. Its removal
+// leaves only the directory of credentials.
 func TestInstallDeb(t *testing.T) {
 	requireProgram(t, "dpkg")
 	if os.Getuid() != 0 {

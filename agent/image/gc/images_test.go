@@ -86,8 +86,8 @@ func (f *fixture) addContainer(t *testing.T, image string) (sandbox string) {
 	return sandbox
 }
 
-// TestImageOrder checks that unused images are removed in the order of their first detection, and that
-// images that are young, pinned or in use are kept.
+// TestImageOrder checks that unused images are removed in the order of their first detection. Images that are young,
+// pinned or in use are kept.
 func TestImageOrder(t *testing.T) {
 	f := newFixture(t, Options{Policy: eagerPolicy(), PinnedImages: []string{"pause:1"}, VolumeImages: func() []string { return []string{"volume:1"} }})
 	for _, name := range []string{"pause:1", "volume:1", "pinned:1", "first:1"} {
@@ -204,8 +204,8 @@ func TestCollectionErrors(t *testing.T) {
 	}
 }
 
-// TestBallast checks that the ballast file is removed if the removal of an image fails on a full disk,
-// and that it exists after the collection.
+// TestBallast checks that the ballast file is removed if a full disk prevents the removal of an image. The file exists
+// again after the collection.
 func TestBallast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ballast")
 	service := &fullDiskService{Service: fake.New(), ballast: path}

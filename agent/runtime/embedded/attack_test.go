@@ -114,8 +114,8 @@ func (h *harness) sleepProcesses(group string) (out []string) {
 	return out
 }
 
-// TestStartInHostilePod checks that the start of a container fails within its limit if another one
-// in the same PID namespace stops its processes, and that no process or file of it remains.
+// TestStartInHostilePod checks that the start of a container fails within its limit if another one in the same PID
+// namespace stops its processes. No process or file of it remains.
 func TestStartInHostilePod(t *testing.T) {
 	t.Parallel()
 	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}

@@ -46,8 +46,8 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 	}
 }
 
-// TestCommandHelper checks that the helper of a command is in the CPU cgroup of the zygote, not in that of this process,
-// and has no second thread that could spin while the helper waits for fork.
+// TestCommandHelper checks that the helper of a command is in the CPU cgroup of the zygote, not in that of this
+// process. It has no second thread, which could spin while the helper waits for fork.
 func TestCommandHelper(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("helper", nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestFullDisk checks that a container that has filled its disk exits as usual, also after a
-// restart of the agent, and that removing it frees the space.
+// TestFullDisk checks that a container that has filled its disk exits as usual, also after a restart of the agent. The
+// removal of the container frees the space.
 func TestFullDisk(t *testing.T) {
 	for resource, script := range map[string]string{
 		"blocks": "dd if=/dev/zero of=/fill bs=64k 2>/dev/null; dd if=/dev/zero of=/more bs=512 2>/dev/null; echo full; exec sleep 1000",

@@ -10,7 +10,7 @@ import (
 )
 
 // imageName returns the name of a container's image that its status reports. spec has the image's ID. The name is the
-// one in the pod if the image has it, else the image's first tag, its first digest, or "" if it has none.
+// one in the pod if the image has it. Otherwise it is the image's first tag, its first digest, or "".
 func imageName(image store.Image, spec *cri.ImageSpec) string {
 	if named, err := reference.ParseDockerRef(spec.GetUserSpecifiedImage()); err == nil && slices.Contains(image.RepoTags, named.String()) {
 		return named.String()

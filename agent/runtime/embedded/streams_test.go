@@ -110,8 +110,8 @@ func TestExecDisconnect(t *testing.T) {
 	}
 }
 
-// TestAttach checks that a client gets the output from the time of its connection and can write to
-// the container, and that StdinOnce closes the container's stdin when the client disconnects.
+// TestAttach checks that a client gets the output from the time of its connection and can write to the container. With
+// StdinOnce, a disconnect of the client closes the container's stdin.
 func TestAttach(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("attach", nil)

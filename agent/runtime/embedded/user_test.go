@@ -11,8 +11,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// TestUserInStatus checks that the status has the user that the program was started with, also after
-// the program has changed it, after a restart of the runtime and after the exit.
+// TestUserInStatus checks that the status has the user that the program was started with. It stays after the program
+// changes its user, after a restart of the runtime and after the exit.
 func TestUserInStatus(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("users", nil)

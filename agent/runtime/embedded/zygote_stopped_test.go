@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestStoppedZygote checks that a command and a container fail to start, and are not started later, if a signal
-// has stopped the zygote, and that a new zygote starts the next ones.
+// TestStoppedZygote checks that a command and a container fail to start if a signal has stopped the zygote. They are
+// not started later, and a new zygote starts the next ones.
 func TestStoppedZygote(t *testing.T) {
 	t.Parallel()
 	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
@@ -54,8 +54,8 @@ func TestStoppedZygote(t *testing.T) {
 	}
 }
 
-// checkCommandOfStoppedZygote checks that a command times out while the zygote is stopped, because this process does not
-// fork, and that the command does not run later.
+// checkCommandOfStoppedZygote checks that a command times out while the zygote is stopped. This process does not fork
+// instead, and the command does not run later.
 func (h *harness) checkCommandOfStoppedZygote(id string) {
 	h.t.Helper()
 	zygote := h.zygotes()[0]

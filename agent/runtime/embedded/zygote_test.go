@@ -55,8 +55,8 @@ func startTestShim(t *testing.T, s *shimFactory) (dir string, p *process, report
 	return dir, p, report
 }
 
-// TestUnclaimedShimExits checks that an unclaimed shim starts nothing and leaves the container as
-// not started, and that a claimed shim reports the error of its start.
+// TestUnclaimedShimExits checks that an unclaimed shim starts nothing and leaves the container as not started. A
+// claimed shim reports the error of its start.
 func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
 	dir, p, report := startTestShim(t, s)

@@ -1,9 +1,9 @@
 // Package localprovisioner provisions volumes as directories of the local machine, with the provisioner
 // berth.dev/local-directory and the class berth-local.
 //
-// A claim that names the provisioner (annotation storage-provisioner) and has a selected node gets the
-// directory ROOT/NODE/pvc-UID and a local PersistentVolume with affinity to that node. A Released volume
-// with the policy Delete is deleted together with its directory.
+// It provisions claims that name the provisioner (annotation storage-provisioner) and have a selected node. Each gets
+// the directory ROOT/NODE/pvc-UID and a local PersistentVolume with affinity to that node. A Released volume with the
+// policy Delete is deleted together with its directory.
 //
 // Invariants:
 //

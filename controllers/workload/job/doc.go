@@ -4,13 +4,13 @@
 //	Jobs, pods (caches) ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status ──▶ remove finalizers
 //
 // Each pod has the finalizer batch.kubernetes.io/job-tracking. After a pod has finished, its UID is written into the
-// Job's status, then the finalizer is removed, then the UID becomes a count. A crash at any point counts each pod
-// once. Every status update has the resource version that the plan is based on as a precondition, and takes
-// precedence over an older version in the cache.
+// Job's status, then the finalizer is removed, then the UID becomes a count. A crash at any point counts each pod once.
+// Every status update has the resource version that the plan is based on as a precondition. It takes precedence over an
+// older version in the cache.
 //
 // A finished Job is deleted after its ttlSecondsAfterFinished. Pods whose Job does not exist lose the finalizer.
 // Jobs with another spec.managedBy are ignored.
 //
-// Differences from Kubernetes: the backoff after failures follows from the existing pods and not from memory, so it
-// survives restarts; pods without the finalizer are not adopted, since they would not be counted.
+// Differences from Kubernetes: the backoff after failures follows from the existing pods, not from memory, and survives
+// restarts. Pods without the finalizer are not adopted, because they would not be counted.
 package job

@@ -109,8 +109,8 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 	return nil
 }
 
-// claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
-// if it is surplus and the claim is to be deleted with it. It keeps other owners.
+// claimOwners returns the owner references of a claim: the StatefulSet or the pod, if the claim is to be deleted with
+// it. Only a surplus pod can be an owner. It keeps other owners.
 func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, owners []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {

@@ -13,11 +13,10 @@
 // earlier moves use and free. Capacity that a move frees is available only after it is executed;
 // package evacuation checks each move again before it starts.
 //
-// If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the
-// owner's UID, and the scheduler uses a reserved node first. A node to be emptied can therefore be
-// excluded as a target even if the scheduler prefers it. Otherwise (WithoutHolds), every node with
-// the highest score must be a different one and improve the goal, both while the pod terminates
-// and after it is deleted.
+// If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the owner's UID, and the
+// scheduler uses a reserved node first. A node to be emptied can therefore be excluded as a target even if the
+// scheduler prefers it. Otherwise (WithoutHolds), every node with the highest score must be a different one and improve
+// the goal. This must hold while the pod terminates and after it is deleted.
 //
 // Invariants:
 //

@@ -36,8 +36,8 @@ func (*LowNodeUtilization) Name() string { return "LowNodeUtilization" }
 // UsesMetrics implements descheduling.MetricsUser.
 func (s *LowNodeUtilization) UsesMetrics() bool { return s.UseMetrics }
 
-// Run evicts pods from overutilized nodes, the most utilized first, until each is at its
-// target or the free capacity of the underutilized nodes is used up.
+// Run evicts pods from overutilized nodes, the most utilized first. It stops when each is at its target, or when the
+// free capacity of the underutilized nodes is used up.
 func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	var usage *descheduling.Usage
 	if s.UseMetrics {

@@ -55,8 +55,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestDuplicatesPlanned checks that a plan counts protected duplicates, proposes the other pods of
-// a node if one is refused, and only moves to nodes with fewer duplicates.
+// TestDuplicatesPlanned checks that a plan counts protected duplicates and only moves to nodes with fewer duplicates.
+// If one pod of a node is refused, it proposes the others.
 func TestDuplicatesPlanned(t *testing.T) {
 	nodes := numberedNodes(3)
 	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }

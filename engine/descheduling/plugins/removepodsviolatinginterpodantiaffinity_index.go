@@ -7,10 +7,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// antiAffinityIndex finds the pods that violate a pod's anti-affinity. Pods that share a
-// specification share the matches of its terms. Matches are found by a label that the term
-// requires, and kept by topology domain, so that the work grows with the matching pods rather
-// than with all pairs.
+// antiAffinityIndex finds the pods that violate a pod's anti-affinity. Pods that share a specification share the
+// matches of its terms. Matches are found by a label that the term requires, and stored by topology domain. The work
+// grows with the matching pods, not with all pairs.
 type antiAffinityIndex struct {
 	round *descheduling.Round
 	// podsByLabel and podsByNamespace index the pods in scope.

@@ -160,8 +160,8 @@ func TestAntiAffinityOrder(t *testing.T) {
 	}
 }
 
-// TestAntiAffinityPlanned checks that a planned move may cause conflicts on its target node, whose
-// pods are then evicted, and that a moved pod is not considered again.
+// TestAntiAffinityPlanned checks that a planned move may cause conflicts on its target node, whose pods are then
+// evicted. A moved pod is not considered again.
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 	antiAffinity := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }

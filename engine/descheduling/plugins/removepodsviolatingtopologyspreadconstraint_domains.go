@@ -104,9 +104,8 @@ func (c *spreadConstraint) findDomains(s *nodeDomains) {
 	}
 }
 
-// countPods counts the pods per domain. As in the Kubernetes descheduler, a pod on an
-// ineligible node makes its domain count in compatible mode; in a plan it does not count, as
-// for the scheduler.
+// countPods counts the pods per domain. As in the Kubernetes descheduler, a pod on an ineligible node makes its domain
+// count in compatible mode. In a plan it does not count, as in the scheduler.
 func (c *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 	for _, p := range s.matching(c.selector) {
 		n := p.node

@@ -156,8 +156,8 @@ func sumOfSquares(r *descheduling.Round, pods []*descheduling.Pod, keys ...strin
 	return sum
 }
 
-// TestSpreadPlanned checks in random clusters with two constraints per pod that each planned move
-// lowers the sum of squares, and that all skews are within their limits at the end.
+// TestSpreadPlanned checks in random clusters with two constraints per pod that each planned move lowers the sum of
+// squares. At the end all skews are within their limits.
 func TestSpreadPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(60) {

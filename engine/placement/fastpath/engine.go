@@ -61,8 +61,8 @@ type Counters struct {
 
 // tuning are parameters that change the cost of decisions, but not decisions.
 type tuning struct {
-	// maxLagPercent is the lag of a cache behind the change log, as a percentage of the nodes,
-	// above which it is not updated and a scan decides.
+	// maxLagPercent is the maximum lag of a cache behind the change log, as a percentage of the nodes. Beyond it the
+	// cache is not updated, and a scan decides.
 	maxLagPercent int
 	// minLag is a lag in log entries that is always accepted.
 	minLag int

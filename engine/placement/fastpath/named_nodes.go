@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// decideNamedNodes decides about a pod whose affinity names a few nodes, such as a pod of
-// a DaemonSet, with the reference evaluator on these nodes alone.
+// decideNamedNodes decides about a pod whose affinity names a few nodes, such as a pod of a DaemonSet. It runs the
+// reference evaluator on these nodes alone.
 func (e *Engine) decideNamedNodes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	e.counters.NamedNodes++
 	var ids []cluster.NodeID

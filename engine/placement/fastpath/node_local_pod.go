@@ -18,8 +18,8 @@ type NodeLocalPod struct {
 // Failure is why a node is rejected; 0 if it is not.
 type Failure int32
 
-// NodeLocal returns the NodeLocalPod of a pod. ok is false if its verdict on a node depends on
-// other nodes, volumes or Holds, or if the fast path does not support the pod.
+// NodeLocal returns the NodeLocalPod of a pod. ok is false if the fast path does not support the pod. It is also false
+// if the verdict on a node depends on other nodes, volumes or Holds.
 func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	e.clock++
 	if !e.supports(pod) || framework.HasVolumes(pod.Spec) || e.state.HasAvoidHold(pod) {
@@ -43,8 +43,8 @@ func (l NodeLocalPod) SameClass(o NodeLocalPod) bool { return l.class == o.class
 // Excluded reports whether a node is rejected regardless of its pods.
 func (l NodeLocalPod) Excluded(id cluster.NodeID) bool { return l.class.static.Values[id] < 0 }
 
-// Demand returns the resources and host ports that must be free on a node, as far as
-// plugins check them, and whether the number of pods is checked.
+// Demand returns the resources and host ports that must be free on a node, as far as plugins check them. It also
+// returns whether the number of pods is checked.
 func (l NodeLocalPod) Demand() (amounts model.Resources, counted bool, ports []model.HostPort) {
 	if l.class.score.filterFit {
 		amounts = l.class.score.requests

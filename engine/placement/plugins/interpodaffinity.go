@@ -78,9 +78,8 @@ func (x *termMatcher) MatchesAllAffinity(existing *model.Pod) bool {
 	return len(terms) > 0
 }
 
-// interPodAffinity rejects nodes outside of the domains that the pod's required affinity
-// selects, and nodes in domains excluded by required anti-affinity of the pod or of
-// existing pods.
+// interPodAffinity rejects nodes outside of the domains that the pod's required affinity selects. It also rejects nodes
+// in domains excluded by required anti-affinity of the pod or of existing pods.
 func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	if err := ev.ParseErrors(model.ParseErrorPodAffinity); err != nil {
 		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
@@ -167,9 +166,9 @@ func (x *interPodFilter) filter(candidate *framework.CandidateNode) decision.Ver
 	return decision.Verdict{}
 }
 
-// satisfiesAffinity reports whether every affinity term has matching pods in the node's
-// domain; if not, key is the topology key of the first term without them. The first pod of a
-// group with affinity to itself may use any node with all keys while no pod matches.
+// satisfiesAffinity reports whether every affinity term has matching pods in the node's domain. If not, key is the
+// topology key of the first term without them. The first pod of a group with affinity to itself may use any node with
+// all keys while no pod matches.
 func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
 	terms := x.ev.Pod.Spec.Affinity
 	for i := range terms {

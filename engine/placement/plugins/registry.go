@@ -74,8 +74,8 @@ var registry = [decision.NumPlugins]plugin{
 	decision.PodTopologySpread: {
 		preFilter: podTopologySpread,
 		preScore:  scorePodTopologySpread,
-		// A pod may raise the lowest count, a new node may add a domain, and a deleted node
-		// may remove the domain with the lowest count.
+		// A pod may raise the lowest count, and a new node may add a domain. A deleted node may remove the domain with
+		// the lowest count.
 		events: decision.NodeAdded | decision.NodeRemoved | decision.NodeLabelsChanged | decision.NodeTaintsChanged |
 			decision.PodAssigned | decision.PodLabelsChanged | decision.PodTerminating | decision.PodRemoved |
 			decision.SpreadGroupChanged,

@@ -55,9 +55,8 @@ func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, rejection string,
 	return pv, "", nil
 }
 
-// volumeBinding rejects nodes that cannot use the pod's bound volumes, and nodes where an
-// unbound claim has neither a matching volume nor a provisioner with suitable topology and
-// capacity.
+// volumeBinding rejects nodes that cannot use the pod's bound volumes. It also rejects nodes where an unbound claim has
+// neither a matching volume nor a provisioner with suitable topology and capacity.
 func volumeBinding(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims) == 0 {
 		return framework.PreFilterState{}

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// volumeRestrictions rejects nodes where an in-tree disk of the pod is in use and cannot
-// be shared, and all nodes while another pod uses a ReadWriteOncePod claim of the pod.
+// volumeRestrictions rejects nodes where an in-tree disk of the pod is in use and cannot be shared. It rejects all
+// nodes while another pod uses a ReadWriteOncePod claim of the pod.
 func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 	var exclusive []string // ReadWriteOncePod claims
 	for i := range ev.Pod.Spec.Claims {

@@ -21,9 +21,8 @@ import (
 // cniResultDir is where CNI plugins store their results, independent of the configuration.
 const cniResultDir = "/var/lib/cni/results"
 
-// masquerade replaces the source address of packets that leave the pod network with the machine's
-// address, except for packets to pods of other nodes on this machine. CNI's bridge plugin cannot
-// make this exception.
+// masquerade replaces the source address of packets that leave the pod network with the machine's address. Packets to
+// pods of other nodes on this machine keep theirs. CNI's bridge plugin cannot make this exception.
 func masquerade(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {

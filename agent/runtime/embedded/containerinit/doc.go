@@ -5,17 +5,16 @@
 //	spec (fd 3) ─▶ join namespaces ─▶ file system, pivot_root ─▶ user ─▶ cgroup ─▶ capabilities, seccomp ─▶ execve
 //	                                     errors are written to fd 4, which execve closes
 //
-// berth-exec does not become the command. It is a helper outside of the container's PID
-// namespace, where the container can neither signal nor trace it, and forks the command as its
-// last step:
+// berth-exec does not become the command. It is a helper outside of the container's PID namespace, where the container
+// can neither signal nor trace it. Its last step forks the command:
 //
 //	zygote ─▶ berth-exec: join namespaces ─▶ user ─▶ capabilities, seccomp ─▶ fork ─▶ report ─▶ wait for the exit
 //	                                                           │ PID namespace of the container
 //	                                                           └─▶ wait for the cgroup ─▶ execve
 //
-// So the only process that the container can stop, kill or trace before execve is a child with
-// the rights, the root and the limits of the container. The agent never waits for it: it waits
-// for the helper up to a deadline and then kills the helper, which also kills the child.
+// So before execve, the container can stop, kill or trace only a child with the rights, the root and the limits of the
+// container. The agent never waits for it: it waits for the helper up to a deadline and then kills the helper, which
+// also kills the child.
 //
 // The code runs in the package's init function, before the initialization of the other packages that
 // the program links, so it must import almost nothing. Only the first thread does the work:

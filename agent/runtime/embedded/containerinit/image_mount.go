@@ -2,8 +2,8 @@ package containerinit
 
 import "syscall"
 
-// cloneImage mounts the layers of an image read-only at Source, an empty directory, and returns a detached
-// clone of the mount or of its part SubPath. Symbolic links of the image do not leave the image.
+// cloneImage mounts the layers of an image read-only at Source, an empty directory. It returns a detached clone of the
+// mount or of its part SubPath. Symbolic links of the image do not leave the image.
 func (m *Mount) cloneImage() (fd int, isFile bool, err error) {
 	// Without a writable layer overlayfs requires two layers; the empty directory is the lowest.
 	image := Root{At: m.Source, Lower: append(m.Lower[:len(m.Lower):len(m.Lower)], m.Source)}

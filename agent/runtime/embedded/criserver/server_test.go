@@ -57,8 +57,8 @@ func serve(t *testing.T) *harness {
 	return r
 }
 
-// TestSocket checks that only root can connect, because the socket gives access to the node, and that
-// Serve rejects a socket in use and an invalid path.
+// TestSocket checks that only root can connect, because the socket gives access to the node. Serve rejects a socket in
+// use and an invalid path.
 func TestSocket(t *testing.T) {
 	r := serve(t)
 	info, err := os.Stat(r.socket)

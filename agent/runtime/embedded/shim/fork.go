@@ -41,8 +41,9 @@ func execInit(files []int) error {
 	return errno
 }
 
-// Arguments of execInit: this program, its name as the only argument, and an environment for Go's runtime. A second thread
-// that runs Go code, or that collects garbage, would spin while the first one waits in a raw system call, for example fork.
+// Arguments of execInit: this program, its name as the only argument, and an environment for Go's runtime. While the
+// first thread waits in a raw system call such as fork, a second thread that runs Go code or collects garbage would
+// spin.
 var (
 	exePath   = []byte("/proc/self/exe\x00")
 	initName  = []byte(InitName + "\x00")

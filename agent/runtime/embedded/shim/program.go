@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Program is a request to the zygote to execute this program under another name, as a child of the zygote's parent.
-// The parent itself does not fork: while a process with many threads waits for a fork or for the child's execve, Go's
-// garbage collector cannot stop it, and processes that fork all the time make others wait for seconds.
+// Program is a request to the zygote to execute this program under another name, as a child of the zygote's parent. The
+// parent itself does not fork. While a process with many threads waits for a fork or for the child's execve, Go's
+// garbage collector cannot stop it. Processes that fork all the time would make it wait for seconds.
 type Program struct {
 	Flags uintptr  // namespaces of clone(2)
 	Args  []string // at most maxArgs; the first is the name
