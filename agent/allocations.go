@@ -53,7 +53,7 @@ func (a *Agent) saveAllocations(n *node) {
 	allocations := map[types.UID]Allocation{}
 	for uid, p := range a.pods {
 		if p.node == n && p.reserved {
-			allocated := runtime.SpecResources(p.admitted())
+			allocated := runtime.SpecResources(p.podWithAllocated())
 			allocations[uid] = Allocation{Allocated: &allocated, Actual: p.resize.actual}
 		}
 	}

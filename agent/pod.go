@@ -149,7 +149,7 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 	resized := p.observeResources(previous)
 	if !equality.Semantic.DeepEqual(previous.Labels, object.Labels) || !equality.Semantic.DeepEqual(previous.Annotations, object.Annotations) ||
 		!equality.Semantic.DeepEqual(&previous.Spec, &object.Spec) || (previous.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
-		a.runtime.Update(p.admitted())
+		a.runtime.Update(p.podWithAllocated())
 	}
 	if resized {
 		events = append(events, a.tryResize(p)...)
@@ -237,9 +237,9 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	switch e := e.(type) {
 	case podlifecycle.Start:
 		a.opts.Metrics.countStart(e.Attempt)
-		a.runtime.Start(p.admitted(), e.Container, e.Attempt)
+		a.runtime.Start(p.podWithAllocated(), e.Container, e.Attempt)
 	case podlifecycle.RunPreStop:
-		a.runtime.PreStop(p.admitted(), e.Container)
+		a.runtime.PreStop(p.podWithAllocated(), e.Container)
 	case podlifecycle.Stop:
 		if p.lifecycle.Terminating() {
 			a.opts.Events.Eventf(containerReference(p.object, e.Container), corev1.EventTypeNormal, "Killing", "Stopping container %s", e.Container)
@@ -248,12 +248,12 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	case podlifecycle.Kill:
 		a.runtime.Kill(uid, e.Container)
 	case podlifecycle.StartProbe:
-		a.runtime.StartProbe(p.admitted(), e.Container, e.Probe, e.Attempt)
+		a.runtime.StartProbe(p.podWithAllocated(), e.Container, e.Probe, e.Attempt)
 	case podlifecycle.StopProbe:
 		a.runtime.StopProbe(uid, e.Container, e.Probe)
 	case podlifecycle.PodStopped:
 		a.handleTermination(p)
-		a.runtime.Release(p.admitted())
+		a.runtime.Release(p.podWithAllocated())
 	case podlifecycle.PodRemoved:
 		p.deletable = true
 	}

@@ -27,8 +27,8 @@ type podResize struct {
 	pending, inProgress  *corev1.PodCondition
 }
 
-// admitted returns the pod with its allocated resources in the specification.
-func (p *pod) admitted() *corev1.Pod {
+// podWithAllocated returns the pod with its allocated resources in the specification.
+func (p *pod) podWithAllocated() *corev1.Pod {
 	r := &p.resize
 	if r.allocated == nil {
 		return p.object
@@ -109,7 +109,7 @@ func (a *Agent) checkResize(p *pod) (reason, message string) {
 
 // countResources counts the allocated resources of the pod on its node.
 func (a *Agent) countResources(p *pod) {
-	object := p.admitted()
+	object := p.podWithAllocated()
 	if p.resize.allocated != nil || p.resize.actual != nil {
 		object = withoutResizeStatus(object)
 	}
@@ -126,7 +126,7 @@ func withoutResizeStatus(object *corev1.Pod) *corev1.Pod {
 // allocate makes the desired resources the allocated ones and applies them. It returns the lifecycle events
 // that follow.
 func (a *Agent) allocate(p *pod) []podlifecycle.Event {
-	before := p.admitted()
+	before := p.podWithAllocated()
 	if p.resize.actual == nil {
 		actual := runtime.SpecResources(before)
 		p.resize.actual = &actual
@@ -137,7 +137,7 @@ func (a *Agent) allocate(p *pod) []podlifecycle.Event {
 	a.countResources(p)
 	p.node.allocationsChanged = true
 	a.recordResize(p, corev1.EventTypeNormal, "ResizeStarted", "Pod resize started", "")
-	a.runtime.Update(p.admitted())
+	a.runtime.Update(p.podWithAllocated())
 	events := a.applyResize(p)
 	if increases, decreases := requestsChange(before, p.object); decreases && !increases {
 		a.retryResizes(p.node)
@@ -152,7 +152,7 @@ func (a *Agent) applyResize(p *pod) (restarts []podlifecycle.Event) {
 		return nil
 	}
 	actual := p.resize.actual.Clone()
-	pod := p.admitted()
+	pod := p.podWithAllocated()
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			c := &list[i]
@@ -204,7 +204,7 @@ func (a *Agent) handleResizeResult(p *pod, r *runtime.ResizeResult) {
 // handleStarted records the resources of a container that has started. It resizes a container that
 // was created before the allocation changed.
 func (a *Agent) handleStarted(p *pod, name string, current *corev1.ResourceRequirements) []podlifecycle.Event {
-	desired, resizable := runtime.SpecResources(p.admitted()).Containers[name]
+	desired, resizable := runtime.SpecResources(p.podWithAllocated()).Containers[name]
 	if current == nil || !resizable {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (a *Agent) handleStarted(p *pod, name string, current *corev1.ResourceRequi
 		if equal {
 			return nil
 		}
-		actual := runtime.SpecResources(p.admitted())
+		actual := runtime.SpecResources(p.podWithAllocated())
 		p.resize.actual = &actual
 	}
 	p.resize.actual.Containers[name] = *current
@@ -230,7 +230,7 @@ func (a *Agent) completeResize(p *pod) {
 	if p.resize.actual == nil || p.resize.target != nil {
 		return
 	}
-	allocated := runtime.SpecResources(p.admitted())
+	allocated := runtime.SpecResources(p.podWithAllocated())
 	for name, resources := range allocated.Containers {
 		if s := p.containerState(name); s != podlifecycle.ContainerRunning && s != podlifecycle.ContainerStarting {
 			p.resize.actual.Containers[name] = resources
@@ -269,7 +269,7 @@ func (a *Agent) retryResizes(n *node) {
 // compareResizes orders deferred resizes as retryResizes requires.
 func compareResizes(x, y *pod) int {
 	rank := func(p *pod) (increases, notGuaranteed int, priority int32) {
-		if increase, _ := requestsChange(p.admitted(), p.object); increase {
+		if increase, _ := requestsChange(p.podWithAllocated(), p.object); increase {
 			increases = 1
 		}
 		if conversion.QoS(p.object) != corev1.PodQOSGuaranteed {

@@ -61,7 +61,7 @@ func setResizeStatus(out *corev1.PodStatus, p *pod, now metav1.Time) {
 		}
 		out.Conditions = slices.DeleteFunc(out.Conditions, func(o corev1.PodCondition) bool { return o.Type == t })
 	}
-	pod := p.admitted()
+	pod := p.podWithAllocated()
 	if pod.Spec.Resources == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (a *Agent) restoreResize(p *pod) {
 	if stored.Allocated != nil && !stored.Allocated.Equal(runtime.SpecResources(p.object)) {
 		p.setAllocated(stored.Allocated)
 	}
-	if stored.Actual != nil && !stored.Actual.Equal(runtime.SpecResources(p.admitted())) {
+	if stored.Actual != nil && !stored.Actual.Equal(runtime.SpecResources(p.podWithAllocated())) {
 		p.resize.actual = stored.Actual
 	}
 	for i := range p.object.Status.Conditions {

@@ -101,7 +101,7 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	a.reserveResources(p)
 	for _, s := range statuses {
 		if s.State == podlifecycle.ContainerRunning {
-			a.runtime.Resume(p.admitted(), s.Name, s)
+			a.runtime.Resume(p.podWithAllocated(), s.Name, s)
 		}
 	}
 	if object.DeletionTimestamp == nil && !p.hasStarted() {

@@ -48,7 +48,7 @@ func generateStatus(p *pod, at time.Time) corev1.PodStatus {
 	}
 	setAddresses(&out, p)
 	init, containers := p.lifecycle.Statuses()
-	admitted := p.admitted()
+	admitted := p.podWithAllocated()
 	out.InitContainerStatuses = convertContainerStatuses(p, init, admitted.Spec.InitContainers)
 	out.ContainerStatuses = convertContainerStatuses(p, containers, admitted.Spec.Containers)
 	out.EphemeralContainerStatuses = ephemeralStatuses(p)

@@ -285,13 +285,12 @@ func TestContainersAreRestored(t *testing.T) {
 
 func TestNodeStatusKeepsFieldsOfOtherClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var readyErr error
 		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0", Labels: map[string]string{"other": "1"}},
 			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "other", Effect: corev1.TaintEffectNoSchedule}}},
 			Status: corev1.NodeStatus{Capacity: corev1.ResourceList{"example.com/x": resource.MustParse("4")}, Allocatable: corev1.ResourceList{"example.com/x": resource.MustParse("4")},
 				Conditions: []corev1.NodeCondition{{Type: "Other", Status: corev1.ConditionTrue}}}})
 		var s scriptedRuntime
-		readyErr = errors.New("container runtime is down")
+		readyErr := errors.New("container runtime is down")
 		defer startScriptedAgent(t, api, &s, func(o *agent.Options) {
 			o.Nodes[0].Spec.Taints = []corev1.Taint{{Key: "agent", Effect: corev1.TaintEffectNoSchedule}}
 			o.Nodes[0].Status.Allocatable = agent.Allocatable(o.Nodes[0].Status.Capacity, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")})

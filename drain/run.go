@@ -166,9 +166,9 @@ func (d *Drain) execute(ctx context.Context, a *evacuation.Action) evacuation.Re
 	p := a.Move.Pod
 	switch a.Kind {
 	case evacuation.SurgeUp:
-		return scaled(d.scaleUp(ctx, p))
+		return scaleResult(d.scaleUp(ctx, p))
 	case evacuation.SurgeDown:
-		return scaled(d.scaleDown(ctx, p))
+		return scaleResult(d.scaleDown(ctx, p))
 	}
 	if err := d.annotateReplacement(ctx, p, a.SurgePod); err != nil && ctx.Err() == nil {
 		d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", p.Key(), a.SurgePod.Name, err))
@@ -182,8 +182,8 @@ func (d *Drain) execute(ctx context.Context, a *evacuation.Action) evacuation.Re
 	return evacuation.Result{Done: r.Granted, Message: r.Message, Permanent: r.Permanent}
 }
 
-// scaled returns the result of a change of replicas.
-func scaled(err error) evacuation.Result {
+// scaleResult returns the result of a change of replicas.
+func scaleResult(err error) evacuation.Result {
 	if err != nil {
 		return evacuation.Result{Message: err.Error()}
 	}

@@ -79,8 +79,8 @@ func NewEventsTo(enqueue func(*eventsv1.Event) bool, client kubernetes.Interface
 // In a burst of pods, bindings then take precedence over events. SlowDownWhile must be called before Run.
 func (e *Events) SlowDownWhile(busy func() bool) { e.busy = busy }
 
-// throttled reports whether all writers except the first should pause.
-func (e *Events) throttled() bool {
+// isThrottled reports whether all writers except the first should pause.
+func (e *Events) isThrottled() bool {
 	return e.busy != nil && len(e.queue) < maxQueuedEvents/2 && e.busy()
 }
 
@@ -152,7 +152,7 @@ func (e *Events) Run(ctx context.Context) {
 // writer writes events until ctx is done. While writes are throttled only the first writer runs, with pauses.
 func (e *Events) writer(ctx context.Context, first bool) {
 	for {
-		throttled := e.throttled()
+		throttled := e.isThrottled()
 		if throttled {
 			select {
 			case <-ctx.Done():

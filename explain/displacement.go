@@ -21,7 +21,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, o TextOptions) err
 		t := table.New(table.Columns("AGO", "POD", "CAUSE", "REQUESTED BY", "NODE", "REPLACEMENT"),
 			table.WideColumns("READY AFTER", "BUDGETS", "OWNER", "DELETED AFTER", "MESSAGE"))
 		t.Key = 2
-		shown := o.limited(len(list))
+		shown := o.limit(len(list))
 		for _, d := range list[:shown] {
 			t.AddRow(ageOf(o.Now, d.Time), oneLine(d.Pod.Key()), oneLine(d.Cause), orDash(requestedBy(d)), orDash(oneLine(d.Node)), replacementOf(d),
 				readyAfter(d), budgetsOf(d), ownerOf(d), deletedAfter(d), orDash(oneLine(d.Message)))
@@ -209,7 +209,7 @@ func budgetText(d *journal.Displacement, c displacement.Cause) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, "; ")
-	case c.Policy().ObeyingTries == 0:
+	case c.Policy().ObeyingAttempts == 0:
 		return "not checked for this cause"
 	case d.Reconstructed:
 		return ""

@@ -81,7 +81,7 @@ func (e *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
 	}
 	b.WriteString("\n")
 	t := table.New(table.Columns("POD", "PRIORITY", "CPU", "MEMORY", "STATE"), table.WideColumns("EPHEMERAL-STORAGE", "OWNER"))
-	shown := o.limited(len(e.Pods))
+	shown := o.limit(len(e.Pods))
 	for _, p := range e.Pods[:shown] {
 		r, owner := &p.Spec.Requests, "-"
 		if p.Owner.Kind != "" {

@@ -67,7 +67,7 @@ func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 	if len(list) > 0 {
 		b.WriteByte('\n')
 		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "AGE", "WAITS FOR"), table.WideColumns("SINCE", "SCHEDULER", "NOMINATED NODE"))
-		shown := o.limited(len(list))
+		shown := o.limit(len(list))
 		for _, p := range list[:shown] {
 			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Created), waitsFor(&p), ageOf(o.Now, p.Since), orDash(p.Scheduler), orDash(p.Nominated))
 		}

@@ -9,8 +9,8 @@ type TextOptions struct {
 	Wide  bool // more columns
 }
 
-// limited returns how many of n rows to show.
-func (o TextOptions) limited(n int) int {
+// limit returns how many of n rows to show.
+func (o TextOptions) limit(n int) int {
 	if o.Limit > 0 {
 		return min(n, o.Limit)
 	}

@@ -27,7 +27,7 @@ func (r reader) text(controller, file string) (string, bool) {
 	return strings.TrimSpace(string(content)), err == nil
 }
 
-// number returns the number in a file. "max", a v1 limit that means none, and negative numbers are 0.
+// number returns the number in a file, or 0 for values that parseNumber treats as unlimited.
 func (r reader) number(controller, file string) (float64, bool) {
 	text, ok := r.text(controller, file)
 	if !ok {
@@ -36,7 +36,8 @@ func (r reader) number(controller, file string) (float64, bool) {
 	return parseNumber(text), true
 }
 
-// parseNumber parses a number; values that mean "unlimited" are 0.
+// parseNumber parses a number. It returns 0 for values that mean unlimited: "max", very large numbers (cgroup v1) and
+// negative numbers.
 func parseNumber(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || n > 1<<62 {

@@ -51,7 +51,7 @@ func (r reader) readV1(v *values) {
 	v.counter("container_cpu_user_seconds_total", cpu["user"]/userHz, cpu != nil)
 	v.counter("container_cpu_system_seconds_total", cpu["system"]/userHz, cpu != nil)
 	throttle := r.pairs("cpu", "cpu.stat")
-	r.throttling(v, throttle, throttle["throttled_time"]/1e9)
+	r.addThrottling(v, throttle, throttle["throttled_time"]/1e9)
 	quota, ok := r.number("cpu", "cpu.cfs_quota_us")
 	v.gauge("container_spec_cpu_quota", quota, ok && quota > 0)
 	period, ok := r.number("cpu", "cpu.cfs_period_us")
@@ -83,7 +83,7 @@ func (r reader) readV2(v *values) {
 	v.counter("container_cpu_usage_seconds_total", cpu["usage_usec"]/1e6, cpu != nil)
 	v.counter("container_cpu_user_seconds_total", cpu["user_usec"]/1e6, cpu != nil)
 	v.counter("container_cpu_system_seconds_total", cpu["system_usec"]/1e6, cpu != nil)
-	r.throttling(v, cpu, cpu["throttled_usec"]/1e6)
+	r.addThrottling(v, cpu, cpu["throttled_usec"]/1e6)
 	for quota, period := range r.pairs("cpu", "cpu.max") { // "QUOTA PERIOD"
 		v.gauge("container_spec_cpu_quota", parseNumber(quota), parseNumber(quota) > 0)
 		v.gauge("container_spec_cpu_period", period, true)
@@ -110,8 +110,8 @@ func (r reader) readV2(v *values) {
 	r.threadLimit(v)
 }
 
-// throttling adds the values of CPU limits. Without a limit there are none.
-func (r reader) throttling(v *values, stat map[string]float64, seconds float64) {
+// addThrottling adds the values of CPU limits. Without a limit there are none.
+func (r reader) addThrottling(v *values, stat map[string]float64, seconds float64) {
 	limited := stat["nr_periods"] > 0
 	v.counter("container_cpu_cfs_periods_total", stat["nr_periods"], limited)
 	v.counter("container_cpu_cfs_throttled_periods_total", stat["nr_throttled"], limited)

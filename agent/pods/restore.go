@@ -62,8 +62,8 @@ func (e *existingPod) containerAttempt(name string, attempt uint32) *cri.Contain
 	return nil
 }
 
-// existing returns the initial state of a pod, or nil.
-func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, error) {
+// existingPodOf returns the initial state of a pod, or nil.
+func (r *Runner) existingPodOf(ctx context.Context, uid types.UID) (*existingPod, error) {
 	r.initial.mu.Lock()
 	defer r.initial.mu.Unlock()
 	err := r.loadInitial(ctx)
@@ -151,7 +151,7 @@ func (r *Runner) ExistingContainers(object *corev1.Pod) (out []podlifecycle.Stat
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
-	e, err := r.existing(ctx, object.UID)
+	e, err := r.existingPodOf(ctx, object.UID)
 	r.statusTimedOut.Store(err != nil)
 	if err != nil {
 		r.opts.Log.Error(err, "Failed to read containers from the runtime, using the pod's status", "pod", podKey(object))
@@ -203,7 +203,7 @@ func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
 	r := p.runner
 	uid := p.latest().UID
-	e, err := r.existing(ctx, uid)
+	e, err := r.existingPodOf(ctx, uid)
 	if err == nil && c.outcomeUnknown {
 		var all map[types.UID]*existingPod
 		all, err = r.listExisting(ctx, map[string]string{podUIDLabel: string(uid)})

@@ -13,7 +13,7 @@ type Metrics struct {
 	evictions                *prometheus.CounterVec
 	statsAge                 *prometheus.HistogramVec
 	reaction                 prometheus.Histogram
-	syncs, looks             *prometheus.CounterVec
+	syncs, deprecatedSyncs   *prometheus.CounterVec
 	byAlarm, byClock, byWake syncCounters
 	available                *prometheus.GaugeVec
 	stalled                  prometheus.Gauge
@@ -37,7 +37,7 @@ func NewMetrics() *Metrics {
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_pressure_syncs_total", Help: "Number of reads of the node's statistics by trigger",
 		}, []string{"by"}),
-		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
+		deprecatedSyncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_pressure_looks_total", Help: "Deprecated: use berth_pressure_syncs_total",
 		}, []string{"by"}),
 		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -55,12 +55,12 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// syncCounters are the counters of one trigger, resolved once to avoid allocations: that of syncs
-// and that of the deprecated looks.
+// syncCounters are the counters of one trigger, resolved once to avoid allocations: that of syncs and that of the
+// deprecated metric.
 type syncCounters [2]prometheus.Counter
 
 func (m *Metrics) countersOf(trigger string) syncCounters {
-	return syncCounters{m.syncs.WithLabelValues(trigger), m.looks.WithLabelValues(trigger)}
+	return syncCounters{m.syncs.WithLabelValues(trigger), m.deprecatedSyncs.WithLabelValues(trigger)}
 }
 
 func (c *syncCounters) inc() {
@@ -91,7 +91,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.looks, m.available, m.stalled}
+	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.deprecatedSyncs, m.available, m.stalled}
 }
 
 func (m *Metrics) countSync(trigger string) {

@@ -122,7 +122,7 @@ func (w *writer) replace() {
 	for _, name := range slices.Sorted(maps.Keys(w.sets)) {
 		w.recordError(w.conn.AddSet(w.sets[name], nil))
 	}
-	c := w.source.desired()
+	c := w.source.desiredContents()
 	for m := range c.affinity {
 		w.addAffinity(m)
 	}

@@ -133,8 +133,8 @@ func (t *table) setPodCIDRs(list []netip.Prefix) {
 	t.podCIDRs = cidrs
 }
 
-// desired returns the content that the table should have.
-func (t *table) desired() contents {
+// desiredContents returns the content that the table should have.
+func (t *table) desiredContents() contents {
 	c := contents{chains: map[string][]rule{}, elements: map[element]string{}, affinity: map[string]bool{}, podCIDRs: t.podCIDRs}
 	for name, rules := range t.chains {
 		c.chains[name] = rules
@@ -206,7 +206,7 @@ func (t *table) changes() update {
 // recordCommit records that the update is in the kernel.
 func (t *table) recordCommit(u update) {
 	if t.rebuild {
-		t.applied, t.rebuild = t.desired(), false
+		t.applied, t.rebuild = t.desiredContents(), false
 		t.clearChanges()
 		return
 	}

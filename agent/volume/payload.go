@@ -33,7 +33,7 @@ func (b *payloadBuilder) payload(ctx context.Context, volume *corev1.Volume) (p 
 	case s.DownwardAPI != nil:
 		err = b.downward(p, s.DownwardAPI.Items, s.DownwardAPI.DefaultMode)
 	case s.Projected != nil:
-		err = b.projected(ctx, p, volume.Name, s.Projected)
+		err = b.addProjected(ctx, p, volume.Name, s.Projected)
 	default:
 		return nil, false, nil
 	}
@@ -123,8 +123,8 @@ func (b *payloadBuilder) downward(p payload, items []corev1.DownwardAPIVolumeFil
 	return nil
 }
 
-// projected adds all sources. A later source replaces the file of an earlier one with the same path.
-func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
+// addProjected adds all sources. A later source replaces the file of an earlier one with the same path.
+func (b *payloadBuilder) addProjected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
 	for i, s := range v.Sources {
 		var err error
 		switch {

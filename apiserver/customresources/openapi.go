@@ -26,11 +26,11 @@ import (
 
 const openAPIv3Path = "/openapi/v3"
 
-// maxDocuments is the number of built documents that are kept. Most clients request few.
+// maxDocuments is the maximum number of cached documents. Most clients request few.
 const maxDocuments = 16
 
-// ServeOpenAPIv3 replaces the handler of /openapi/v3 of a server that is prepared and not running. The library would
-// build the documents of all definitions at each change. The documents are built when they are requested.
+// ServeOpenAPIv3 replaces the handler of /openapi/v3 of a server that is prepared and not running. The new handler
+// builds a document when it is requested. The library's handler builds the documents of all definitions at each change.
 func ServeOpenAPIv3(server *extensions.CustomResourceDefinitions) error {
 	generic := server.GenericAPIServer
 	paths := generic.Handler.NonGoRestfulMux
@@ -74,8 +74,9 @@ func newOpenAPIv3(static *handler3.OpenAPIService, staticPaths map[string]handle
 	return o
 }
 
-// served returns the established definitions by the path of the documents to which they belong, each list ordered by name.
-func (o *openAPIv3) served() (map[string][]*apiextensionsv1.CustomResourceDefinition, error) {
+// servedDefinitions returns the established definitions by the path of the documents to which they belong, each list
+// ordered by name.
+func (o *openAPIv3) servedDefinitions() (map[string][]*apiextensionsv1.CustomResourceDefinition, error) {
 	list, err := o.definitions.List(labels.Everything())
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func documentURL(path, hash string) string { return openAPIv3Path + "/" + path +
 
 // serveList serves the paths and hashes of all documents.
 func (o *openAPIv3) serveList(w http.ResponseWriter, r *http.Request) {
-	served, err := o.served()
+	served, err := o.servedDefinitions()
 	if err != nil {
 		responsewriters.InternalError(w, r, err)
 		return
@@ -125,7 +126,7 @@ func (o *openAPIv3) serveList(w http.ResponseWriter, r *http.Request) {
 // serveDocument serves a document. A request with the current hash may be cached; one with another hash is redirected.
 func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, openAPIv3Path+"/")
-	served, err := o.served()
+	served, err := o.servedDefinitions()
 	if err != nil {
 		responsewriters.InternalError(w, r, err)
 		return
@@ -161,17 +162,17 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 	handler.HandleGroupVersion(w, r)
 }
 
-// document returns a document, which it builds if it is not kept.
+// document returns the document at a path. It builds the document unless it is cached.
 func (o *openAPIv3) document(path, hash string, definitions []*apiextensionsv1.CustomResourceDefinition) (*handler3.OpenAPIService, error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	i := slices.IndexFunc(o.documents, func(d document) bool { return d.path == path })
 	if i >= 0 {
-		kept := o.documents[i]
+		cached := o.documents[i]
 		o.documents = slices.Delete(o.documents, i, i+1)
-		if kept.hash == hash {
-			o.documents = append(o.documents, kept)
-			return kept.handler, nil
+		if cached.hash == hash {
+			o.documents = append(o.documents, cached)
+			return cached.handler, nil
 		}
 	}
 	handler, err := build(path, definitions)

@@ -96,7 +96,7 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 			refuseBody(w, r, serializer, info, err)
 			return
 		}
-		charge.arrived()
+		charge.bodyArrived()
 		r.Body = bufferedBody{body}
 		handler.ServeHTTP(w, r)
 	})

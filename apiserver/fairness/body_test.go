@@ -123,7 +123,7 @@ func TestArrivedBodiesDoNotCount(t *testing.T) {
 		t.Fatal("first body: got a refusal, want none")
 	}
 	running.add(5)
-	running.arrived()
+	running.bodyArrived()
 	if code, _ := serveBody(t, budget, "a", strings.NewReader("1")); code != http.StatusOK {
 		t.Errorf("request next to one whose body has arrived: got status %d, want 200", code)
 	}

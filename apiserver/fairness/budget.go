@@ -61,8 +61,8 @@ func (c *bodyCharge) change(by bodyUse) bool {
 // add charges n bytes and reports whether they are within the limits. n may be negative.
 func (c *bodyCharge) add(n int64) bool { return c.change(bodyUse{bytes: n}) }
 
-// arrived records that the body has arrived. Its bytes remain charged.
-func (c *bodyCharge) arrived() { c.change(bodyUse{bodies: -c.use.bodies}) }
+// bodyArrived records that the body has arrived. Its bytes remain charged.
+func (c *bodyCharge) bodyArrived() { c.change(bodyUse{bodies: -c.use.bodies}) }
 
 // close releases the charge.
 func (c *bodyCharge) close() { c.change(bodyUse{-c.use.bytes, -c.use.bodies}) }

@@ -142,7 +142,7 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 			return 0, err
 		}
 	}
-	desired, err := k.desired(p, existing)
+	desired, err := k.desiredHoldOf(p, existing)
 	if err != nil {
 		return 0, err
 	}
@@ -171,8 +171,8 @@ type desiredHold struct {
 	expires time.Time      // when no Hold is needed any more
 }
 
-// desired computes the desired state. existing is the Hold in the API, or nil.
-func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
+// desiredHoldOf computes the desired state. existing is the Hold in the API, or nil.
+func (k *controller) desiredHoldOf(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
 	entries, err := k.records.ByIndex(byOwnerNode, p.String())
 	if err != nil || k.o.Backoff.First <= 0 {
 		return d, err

@@ -35,7 +35,7 @@ type controller struct {
 	queue      *workqueue.Queue[string]
 	namespaces corelisters.NamespaceLister
 	accounts   corelisters.ServiceAccountLister
-	maps       corelisters.ConfigMapLister
+	configMaps corelisters.ConfigMapLister
 	log        klog.Logger
 }
 
@@ -46,10 +46,10 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	c.queue = workqueue.New(ctx, "serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, c.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := newNamedInformer(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
-	maps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
+	configMaps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
 	c.namespaces = namespaces.Lister()
 	c.accounts = corelisters.NewServiceAccountLister(accounts.GetIndexer())
-	c.maps = corelisters.NewConfigMapLister(maps.GetIndexer())
+	c.configMaps = corelisters.NewConfigMapLister(configMaps.GetIndexer())
 
 	byName := func(o metav1.Object) { c.queue.Add(o.GetName()) }
 	byNamespace := func(o metav1.Object) { c.queue.Add(o.GetNamespace()) }
@@ -59,13 +59,13 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if err := watch(accounts, nil, nil, byNamespace); err != nil {
 		return err
 	}
-	if err := watch(maps, byNamespace, byNamespace, byNamespace); err != nil {
+	if err := watch(configMaps, byNamespace, byNamespace, byNamespace); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
 	runner.StartInformer(ctx, accounts)
-	runner.StartInformer(ctx, maps)
-	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, maps.HasSynced) {
+	runner.StartInformer(ctx, configMaps)
+	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, configMaps.HasSynced) {
 		return nil
 	}
 	runner.Concurrently(

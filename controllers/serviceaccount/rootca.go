@@ -22,7 +22,7 @@ const (
 func (c *controller) ensureRootCA(ctx context.Context, namespace string) error {
 	want := map[string]string{ConfigMapKey: c.rootCA}
 	client := c.client.CoreV1().ConfigMaps(namespace)
-	existing, err := c.maps.ConfigMaps(namespace).Get(ConfigMapName)
+	existing, err := c.configMaps.ConfigMaps(namespace).Get(ConfigMapName)
 	if apierrors.IsNotFound(err) {
 		_, err = client.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{

@@ -42,7 +42,7 @@ type Guard struct {
 // Check returns nil if the controllers may start, and a *ConflictError if an upstream counterpart may be running. It
 // returns another error if the Lease cannot be read.
 func (g *Guard) Check(ctx context.Context) error {
-	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
+	if len(conflictsOf(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil
 	}
 	l, err := g.lease(ctx)
@@ -73,7 +73,7 @@ func (g *Guard) Check(ctx context.Context) error {
 
 // Recheck returns a *ConflictError if the Lease was renewed since the last read, regardless of clocks.
 func (g *Guard) Recheck(ctx context.Context) error {
-	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
+	if len(conflictsOf(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil
 	}
 	latest, err := g.lease(ctx)
@@ -103,7 +103,7 @@ func (g *Guard) Watch(ctx context.Context) error {
 }
 
 func (g *Guard) conflictError(holder string) error {
-	return &ConflictError{Controllers: conflicting(g.Controllers, g.UpstreamOff), Holder: holder, Host: g.Host}
+	return &ConflictError{Controllers: conflictsOf(g.Controllers, g.UpstreamOff), Holder: holder, Host: g.Host}
 }
 
 // lease reads the Lease. It returns an empty one if there is none.

@@ -64,8 +64,8 @@ func controllerList(names []string) string {
 	return "controllers " + strings.Join(names, ", ")
 }
 
-// conflicting returns the controllers among names whose upstream counterparts are not switched off.
-func conflicting(names, switchedOff []string) (out []string) {
+// conflictsOf returns the controllers among names whose upstream counterparts are not switched off.
+func conflictsOf(names, switchedOff []string) (out []string) {
 	for _, n := range names {
 		if len(upstreamControllers[n]) > 0 && !slices.Contains(switchedOff, n) {
 			out = append(out, n)

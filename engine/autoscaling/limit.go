@@ -52,7 +52,7 @@ func (a Autoscaler) limit(now time.Time, h *History, current, desired int32, d *
 		upper, upperCondition = max(allowed, lower), fasterUp
 	}
 	if a.Behavior != nil && desired < current {
-		if allowed := min(current, a.Behavior.Down.allowed(now, current, h.scaleDowns, h.scaleUps, -1)); allowed > lower {
+		if allowed := min(current, a.Behavior.Down.allowedReplicas(now, current, h.scaleDowns, h.scaleUps, -1)); allowed > lower {
 			lower, lowerCondition = allowed, fasterDown
 		}
 	}
@@ -72,12 +72,12 @@ func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	if a.Behavior == nil {
 		return int32(max(min(2*int64(current), math.MaxInt32), 4))
 	}
-	return max(current, a.Behavior.Up.allowed(now, current, h.scaleUps, h.scaleDowns, 1))
+	return max(current, a.Behavior.Up.allowedReplicas(now, current, h.scaleUps, h.scaleDowns, 1))
 }
 
-// allowed returns the number of replicas to which the policies allow scaling in a direction, which is 1
+// allowedReplicas returns the number of replicas to which the policies allow scaling in a direction, which is 1
 // or -1. Changes in the period of a policy count, in both directions.
-func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, direction int32) int32 {
+func (r Rules) allowedReplicas(now time.Time, current int32, same, opposite []entry, direction int32) int32 {
 	if r.Select == Disabled {
 		return current
 	}

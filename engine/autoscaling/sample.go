@@ -41,13 +41,13 @@ func Classify(now time.Time, p Pod, cpu bool) State {
 		return Unready
 	case !p.Measured:
 		return Missing
-	case cpu && p.starting(now):
+	case cpu && p.isStarting(now):
 		return Unready
 	}
 	return Ready
 }
 
-func (p *Pod) starting(now time.Time) bool {
+func (p *Pod) isStarting(now time.Time) bool {
 	if !p.HasReady || p.Started.IsZero() {
 		return true
 	}

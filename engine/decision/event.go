@@ -7,7 +7,7 @@ type ClusterEvents uint32
 // The kinds of cluster events.
 const (
 	NodeAdded                 ClusterEvents = 1 << iota
-	NodeRemoved                             // lowers the minimum of a spread constraint
+	NodeRemoved                             // may raise the minimum of a spread constraint
 	NodeAllocatableChanged                  // more of some resource, or more pods
 	NodeLabelsChanged                       // any change
 	NodeTaintsChanged                       // any change

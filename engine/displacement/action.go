@@ -52,7 +52,8 @@ type WriteDebit struct {
 type SkipDebit struct{ Budget *model.Budget }
 
 // SetCondition writes the status of a victim: with Mark the DisruptionTarget condition, which has the message of the
-// record, and with Fail the phase Failed. The result has the pod. A Version is required of the pod.
+// record, and with Fail the phase Failed. If Version is set, the pod must have that resource version. The result has
+// the pod.
 type SetCondition struct {
 	Victim     int
 	Record     *Record
@@ -67,7 +68,7 @@ type WriteRecord struct {
 	Record *Record
 }
 
-// Delete deletes a victim. A Version is required of the pod.
+// Delete deletes a victim. If Version is set, the pod must have that resource version.
 type Delete struct {
 	Victim  int
 	Pod     *model.Pod

@@ -10,10 +10,10 @@ const (
 	None       Cause = iota
 	Preemption       // a pod with a higher priority needs its resources
 	API              // API-initiated eviction
-	Taint            // it does not, or no longer, tolerate a NoExecute taint
-	PodGC            // its node is deleted or out of service
+	Taint            // a NoExecute taint that the pod does not tolerate
+	PodGC            // the node is deleted or out of service
 	Pressure         // node-pressure eviction
-	Admission        // its node rejected it
+	Admission        // the node rejected the pod
 	Shutdown         // node shutdown
 	numCauses
 )
@@ -28,11 +28,11 @@ var causeTable = [numCauses]struct {
 	onNode        bool
 	avoids        bool
 }{
-	None: {name: "Unknown", policy: Policy{ObeyingTries: -1}},
+	None: {name: "Unknown", policy: Policy{ObeyingAttempts: -1}},
 	Preemption: {name: "Preemption", reason: "PreemptionByScheduler", event: "Preempted", action: "Preempting",
-		messagePrefix: "preempting to accommodate a higher priority pod", policy: Policy{ObeyingTries: 1}},
+		messagePrefix: "preempting to accommodate a higher priority pod", policy: Policy{ObeyingAttempts: 1}},
 	API: {name: "API", reason: "EvictionByEvictionAPI", event: "EvictionByEvictionAPI", action: "Evicting",
-		messagePrefix: "Eviction API: evicting", policy: Policy{ObeyingTries: -1}},
+		messagePrefix: "Eviction API: evicting", policy: Policy{ObeyingAttempts: -1}},
 	Taint: {name: "Taint", reason: "DeletionByTaintManager", event: "TaintManagerEviction", action: "Deleting",
 		messagePrefix: "Taint manager: deleting due to NoExecute taint", avoids: true},
 	PodGC: {name: "PodGC", reason: "DeletionByPodGC", event: "DeletionByPodGC", action: "Deleting",
@@ -96,12 +96,12 @@ func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 // Policy states how many attempts obey budgets. A displacement that overrules a budget is recorded as
 // well: the pod gets an entry in disruptedPods and the number stays at 0.
 type Policy struct {
-	// ObeyingTries is the number of attempts that obey budgets; the next one overrules them. 0: none
+	// ObeyingAttempts is the number of attempts that obey budgets; the next one overrules them. 0: none
 	// obeys; negative: all obey.
-	ObeyingTries int
+	ObeyingAttempts int
 }
 
 // Overrules reports whether the nth attempt, from 1, overrules budgets.
 func (p Policy) Overrules(attempt int) bool {
-	return p.ObeyingTries >= 0 && attempt > p.ObeyingTries
+	return p.ObeyingAttempts >= 0 && attempt > p.ObeyingAttempts
 }

@@ -29,7 +29,7 @@ func TestPreemptionObeysBudgetsOnce(t *testing.T) {
 	if p.Overrules(1) || !p.Overrules(2) {
 		t.Errorf("policy %+v, want one attempt that obeys budgets", p)
 	}
-	if always := (Policy{ObeyingTries: -1}); always.Overrules(100) {
+	if always := (Policy{ObeyingAttempts: -1}); always.Overrules(100) {
 		t.Errorf("policy %+v overrules budgets at attempt 100, want it to obey budgets", always)
 	}
 }

@@ -32,7 +32,7 @@ func (m *Machine) readBudget(k int) Action {
 
 // planDebit debits a budget that was read, unless it refuses.
 func (m *Machine) planDebit(k int, b *model.Budget) Action {
-	debit, required := PlanDebit(b, m.debits[k], m.remaining())
+	debit, required := PlanDebit(b, m.debits[k], m.remainingVictims())
 	if required > int(Allowed(b)) && !m.cause().Policy().Overrules(m.spec.Attempt) {
 		m.outcome.Verdict, m.outcome.Required = budget.Verdict{Result: budget.Refused, Budget: b}, required
 		return m.undo(func() Action { return m.end(Refused, 0) })
@@ -57,7 +57,7 @@ func (m *Machine) planDebit(k int, b *model.Budget) Action {
 	})
 }
 
-// adoptDebit notes the debits that an earlier run has written for victims with its condition. Whether they took a
+// adoptDebit records the debits that an earlier run has written for victims with its condition. Whether they took a
 // disruption is not known, so that a refund only removes their entries; the disruption controller then recounts.
 func (m *Machine) adoptDebit(d decision.Debit, planned Debit) {
 	var names []string
@@ -83,7 +83,7 @@ func (m *Machine) debitFailed(k int, r Result) Action {
 	return m.do(SkipDebit{m.debits[k].Budget}, func(Result) Action { return m.debit(k + 1) })
 }
 
-// addDebit notes a debit. b is the budget before it.
+// addDebit records a debit. b is the budget before it.
 func (m *Machine) addDebit(b *model.Budget, d Debit) {
 	m.applied = append(m.applied, appliedDebit{d, b.Namespace, b.Name})
 	entries := d.Entries(b)
@@ -95,8 +95,8 @@ func (m *Machine) addDebit(b *model.Budget, d Debit) {
 	}
 }
 
-// remaining returns the victims that have not ended.
-func (m *Machine) remaining() (out []*model.Pod) {
+// remainingVictims returns the victims that have not ended.
+func (m *Machine) remainingVictims() (out []*model.Pod) {
 	for i := range m.victims {
 		if v := &m.victims[i]; !v.ended {
 			out = append(out, v.Pod)

@@ -100,7 +100,7 @@ func (m *Machine) observe(v Victim) victim {
 // readVictims reads the victims from i on, and finds out what an earlier run has executed.
 func (m *Machine) readVictims(i int) Action {
 	if i == len(m.victims) {
-		m.debits = FilterDebits(m.debits, m.remaining())
+		m.debits = FilterDebits(m.debits, m.remainingVictims())
 		return m.debit(0)
 	}
 	return m.do(ReadVictim{i, m.victims[i].Pod, Granting}, func(r Result) Action {

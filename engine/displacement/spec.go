@@ -33,7 +33,7 @@ type Victim struct {
 // and then undoes it.
 type EvictionRequest struct {
 	Rules budget.Evictions
-	// UID and ResourceVersion are required of the pod; empty: any.
+	// UID and ResourceVersion are preconditions; empty: none.
 	UID, ResourceVersion string
 	// KeepDebits behaves as kube-apiserver: the preconditions are checked after the debit, and a failed eviction is not
 	// undone.
@@ -83,7 +83,8 @@ type Outcome struct {
 type OutcomeKind uint8
 
 // The outcomes. All but Displaced and Unfinished are undone: the conditions are cleared and the debits refunded, except
-// those that another actor relies on and those whose requests fail. What is left expires after budget.EntryAge.
+// those that another actor relies on and those whose requests fail. Entries that are not removed expire after
+// budget.EntryAge.
 const (
 	Displaced    OutcomeKind = iota // every victim is deleted, or another pod has its name
 	Refused                         // a budget does not allow it

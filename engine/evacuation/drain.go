@@ -127,7 +127,7 @@ func (d *Drain) advance(t *step) bool {
 		return true
 	}
 	if x := d.current; x != nil {
-		if x.Stage == Evicting || !d.settled(t, x) {
+		if x.Stage == Evicting || !d.isSettled(t, x) {
 			return false
 		}
 		d.current = nil

@@ -147,9 +147,9 @@ func (d *Drain) returnsTo(p *model.Pod) string {
 	return ""
 }
 
-// settled reports whether the next pod may be evicted after x: the replacement of x is scheduled or unschedulable, x is
+// isSettled reports whether the next pod may be evicted after x: the replacement of x is scheduled or unschedulable, x is
 // deleted if its termination matters, and no pending pod would fit.
-func (d *Drain) settled(t *step, x *Move) bool {
+func (d *Drain) isSettled(t *step, x *Move) bool {
 	switch {
 	case x.Stage == Waiting: // it was refused
 		return true

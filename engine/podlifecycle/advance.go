@@ -143,7 +143,7 @@ func (r *containerRun) archive() {
 // allTerminated reports whether no container will run again: all have terminated without a restart, or an
 // init container has failed without a restart.
 func (m *Machine) allTerminated() bool {
-	if m.terminal() || m.initFailed() {
+	if m.isTerminal() || m.initFailed() {
 		return true
 	}
 	for i := range m.containers {
@@ -169,7 +169,7 @@ func (m *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time)
 	if running {
 		return effects, wake
 	}
-	if !m.terminal() {
+	if !m.isTerminal() {
 		m.setFinalPhase()
 	}
 	return m.reportStopped(effects), time.Time{}

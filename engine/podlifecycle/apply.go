@@ -56,7 +56,7 @@ func (e AddEphemeral) apply(m *Machine, _ time.Time) {
 func (e SetDeadline) apply(m *Machine, _ time.Time) { m.spec.Deadline = e.Deadline }
 
 func (e SandboxLost) apply(m *Machine, _ time.Time) {
-	if m.spec.RestartPolicy == Never || m.terminating() || m.terminal() {
+	if m.spec.RestartPolicy == Never || m.isTerminating() || m.isTerminal() {
 		return
 	}
 	m.initialized = len(m.spec.Init) == 0
@@ -70,18 +70,18 @@ func (e SandboxLost) apply(m *Machine, _ time.Time) {
 
 func (e Delete) apply(m *Machine, now time.Time) {
 	end := now.Add(e.Grace)
-	if !m.terminating() || end.Before(m.deadline) {
+	if !m.isTerminating() || end.Before(m.deadline) {
 		m.deadline = end
 	}
 	m.deleting = true
 }
 
 func (e Fail) apply(m *Machine, now time.Time) {
-	if m.terminal() {
+	if m.isTerminal() {
 		return
 	}
 	end := now.Add(e.Grace)
-	if !m.terminating() || end.Before(m.deadline) {
+	if !m.isTerminating() || end.Before(m.deadline) {
 		m.deadline = end
 	}
 	if m.failure == nil {

@@ -28,7 +28,7 @@ type Machine struct {
 }
 
 // Terminal reports whether the pod is Succeeded or Failed.
-func (m *Machine) Terminal() bool { return m.terminal() }
+func (m *Machine) Terminal() bool { return m.isTerminal() }
 
 // Failure is why a pod failed.
 type Failure struct{ Reason, Message string }
@@ -80,7 +80,7 @@ func (m *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake t
 	switch {
 	case m.removed:
 		return nil, time.Time{}
-	case m.terminating():
+	case m.isTerminating():
 		effects, wake = m.stopAll(now)
 	case m.allTerminated():
 		effects, wake = m.stopSidecars(now)
@@ -91,15 +91,15 @@ func (m *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake t
 	return m.updateProbes(effects), wake
 }
 
-// terminal reports whether the pod has its final phase.
-func (m *Machine) terminal() bool { return m.phase == Succeeded || m.phase == Failed }
+// isTerminal reports whether the pod has its final phase.
+func (m *Machine) isTerminal() bool { return m.phase == Succeeded || m.phase == Failed }
 
-// terminating reports whether the pod is being deleted or failed.
-func (m *Machine) terminating() bool { return m.deleting || m.failure != nil }
+// isTerminating reports whether the pod is being deleted or failed.
+func (m *Machine) isTerminating() bool { return m.deleting || m.failure != nil }
 
 // checkDeadline fails a pod that exceeds its active deadline, and returns that deadline.
 func (m *Machine) checkDeadline(now time.Time) (end time.Time) {
-	if m.spec.Deadline == 0 || m.terminating() || m.terminal() {
+	if m.spec.Deadline == 0 || m.isTerminating() || m.isTerminal() {
 		return time.Time{}
 	}
 	if end = m.spec.StartTime.Add(m.spec.Deadline); !now.Before(end) {
@@ -128,7 +128,7 @@ func (m *Machine) Failure() *Failure {
 }
 
 // Terminating reports whether the pod is being deleted or failed and a container may still run.
-func (m *Machine) Terminating() bool { return m.terminating() && !m.stopped }
+func (m *Machine) Terminating() bool { return m.isTerminating() && !m.stopped }
 
 // Stopped reports whether no container of the pod runs or will run.
 func (m *Machine) Stopped() bool { return m.stopped }
@@ -177,7 +177,7 @@ func (m *Machine) statuses(include func(*containerRun) bool) (out []Status) {
 		switch {
 		case r.state == ContainerStarting:
 			s.Reason, s.Message = r.reason, r.message
-		case r.state == ContainerTerminated && r.backoff > 0 && m.shouldRestart(r) && !m.terminal() && !m.terminating():
+		case r.state == ContainerTerminated && r.backoff > 0 && m.shouldRestart(r) && !m.isTerminal() && !m.isTerminating():
 			s.BackOff, s.BackOffDelay = true, r.backoff
 		}
 		out = append(out, s)

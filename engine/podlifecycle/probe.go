@@ -43,7 +43,7 @@ func (r *containerRun) isReady() bool {
 // desiredProbes returns the probes that should run now: the startup probe alone until it has passed;
 // for a terminating container the readiness probe only.
 func (m *Machine) desiredProbes(r *containerRun) Probes {
-	stopping := m.terminating() || r.restartCause != noRestart
+	stopping := m.isTerminating() || r.restartCause != noRestart
 	switch {
 	case r.state != ContainerRunning || r.killed:
 		return 0

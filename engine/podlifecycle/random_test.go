@@ -94,7 +94,7 @@ func (p *randomPod) randomEvent(step int) {
 	case p.rnd.Intn(100) == 0 && step < 50:
 		grace := time.Duration(p.rnd.Intn(40)) * time.Second
 		f := Fail{Reason: "Evicted", Grace: grace, KillNow: p.rnd.Intn(3) == 0}
-		p.failed, p.killNow = p.failed || !p.m.terminal(), p.killNow || f.KillNow
+		p.failed, p.killNow = p.failed || !p.m.isTerminal(), p.killNow || f.KillNow
 		p.events = append(p.events, f)
 		p.recordDeadline(grace)
 	case p.rnd.Intn(100) == 0 && p.running["x"]:

@@ -31,7 +31,7 @@ func (m *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
 	if running {
 		return effects, wake
 	}
-	if !m.terminal() {
+	if !m.isTerminal() {
 		m.setFinalPhase()
 	}
 	effects = m.reportStopped(effects)

@@ -135,16 +135,16 @@ func (d *fastDryRun) nodeCode(n *podDemand, pod *model.Pod, id cluster.NodeID) d
 // reserve subtracts the pod's requests from the free resources. A resource that the pod does not request
 // is unlimited.
 func (d *fastDryRun) reserve(free *freeResources, n *podDemand) {
-	free.cpu = remaining(free.cpu, n.cpu)
-	free.mem = remaining(free.mem, n.mem)
+	free.cpu = freeAfter(free.cpu, n.cpu)
+	free.mem = freeAfter(free.mem, n.mem)
 	free.pods--
 	if !n.counted {
 		free.pods = unlimited
 	}
 }
 
-// remaining returns the free amount minus the requested one, or unlimited.
-func remaining(free, requested int64) int64 {
+// freeAfter returns the free amount minus the requested one, or unlimited.
+func freeAfter(free, requested int64) int64 {
 	if requested <= 0 {
 		return unlimited
 	}

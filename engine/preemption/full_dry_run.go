@@ -10,11 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// The plugins dry-run pods whose placement depends on other nodes (affinity, spreading,
-// volumes), as in the reference evaluator. Only nodes that have pods of lower priority and may
-// still be the best are tried.
-
-// fullDryRun is the evaluation of such a pod.
+// fullDryRun evaluates preemption for a pod whose placement depends on other nodes (affinity, spreading, volumes). The
+// plugins dry-run the nodes, as in the reference evaluator. It skips nodes that have no pod of lower priority or cannot
+// be the best.
 type fullDryRun struct {
 	*referenceEvaluator
 	planner      *Planner

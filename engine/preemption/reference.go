@@ -136,7 +136,7 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (failure
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Verdict.Code != decision.Unschedulable {
-			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &notHelped, 1)
+			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &preemptionNotHelpful, 1)
 			continue
 		}
 		c, v, err := e.selectVictimsOnNode(n.Name)
@@ -156,8 +156,8 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (failure
 }
 
 var (
-	notHelped = preemptionVerdict(decision.ReasonPreemptionNotHelpful)
-	noVictims = preemptionVerdict(decision.ReasonNoVictims)
+	preemptionNotHelpful = preemptionVerdict(decision.ReasonPreemptionNotHelpful)
+	noVictims            = preemptionVerdict(decision.ReasonNoVictims)
 )
 
 func preemptionVerdict(reason decision.ReasonKind) decision.Verdict {

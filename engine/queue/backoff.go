@@ -2,9 +2,9 @@ package queue
 
 import "time"
 
-// window is the granularity at which backoff ends: pods whose backoff ends in the same
-// second are ordered by priority, not by the exact time.
-const window = time.Second
+// backoffWindow is the granularity at which backoff ends. Pods whose backoff ends in the same second are ordered by
+// priority, not by the exact time.
+const backoffWindow = time.Second
 
 // backoffDuration returns how long a pod backs off: initial*2^(n-1), at most max, where n
 // is the number of consecutive errors, or else of rejections.
@@ -30,6 +30,6 @@ func (c *Config) startBackoff(e *entry, now time.Time) bool {
 	if d == 0 {
 		return false
 	}
-	e.window = e.timestamp.Add(d).Truncate(window)
-	return now.Before(e.window.Add(window))
+	e.window = e.timestamp.Add(d).Truncate(backoffWindow)
+	return now.Before(e.window.Add(backoffWindow))
 }

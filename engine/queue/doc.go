@@ -45,6 +45,6 @@
 // A fuzz test of engine/scheduling checks that no queueing hint of placement misses an
 // event. In production the scheduler audits this.
 //
-// Differences from kube-scheduler: pools are flushed by Pop, not by a timer, so a backoff
-// ends on time. kube-scheduler moves every pod that an event may make schedulable, and tries each.
+// Differences from kube-scheduler: Pop flushes the pools, not a timer, so a backoff ends on time. kube-scheduler moves
+// every pod that an event may make schedulable, and tries each.
 package queue

@@ -95,7 +95,7 @@ func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 // MaxUnschedulableDuration, to the active pool.
 func (q *Queue) flushDue(now time.Time) {
 	for _, h := range []*heap{&q.backoff, &q.errorBackoff} {
-		for e := h.head(); e != nil && !now.Before(e.window.Add(window)); e = h.head() {
+		for e := h.head(); e != nil && !now.Before(e.window.Add(backoffWindow)); e = h.head() {
 			q.dequeue(e)
 			q.enqueue(e, Active, BackoffComplete)
 		}
@@ -132,7 +132,7 @@ func (q *Queue) NextWakeup(now time.Time) time.Time {
 	}
 	wake := q.nextFlush
 	if e := q.errorBackoff.head(); e != nil {
-		if end := e.window.Add(window); wake.IsZero() || end.Before(wake) {
+		if end := e.window.Add(backoffWindow); wake.IsZero() || end.Before(wake) {
 			wake = end
 		}
 	}

@@ -62,7 +62,7 @@ func (q *Queue) pendingPod(e *entry) PendingPod {
 	p := PendingPod{Pod: e.Pod, Pool: e.pool, UnschedulablePlugins: e.plugins, Attempts: e.attempts, FirstEnqueued: e.firstEnqueued, Since: e.timestamp, GroupSize: 1}
 	switch e.pool {
 	case Backoff, ErrorBackoff:
-		p.BackoffEnd = e.window.Add(window)
+		p.BackoffEnd = e.window.Add(backoffWindow)
 	case Unschedulable, Gated:
 		p.GroupSize = len(e.group.members.items)
 	}

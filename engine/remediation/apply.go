@@ -117,7 +117,7 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 			break
 		}
 	}
-	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.AllocatablePods = n.Name, false, c.sized(n.Allocatable), nil, max(n.AllocatablePods, 1)
+	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.AllocatablePods = n.Name, false, c.withSize(n.Allocatable), nil, max(n.AllocatablePods, 1)
 	n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t model.Taint) bool { return OfNodeState(t.Key) })
 	if _, ok := n.Labels.Get(framework.HostnameKey); ok {
 		n.Labels = withLabel(n.Labels, framework.HostnameKey, n.Name)
@@ -130,8 +130,8 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 	}
 }
 
-// sized returns the resources with the amounts that Size overrides.
-func (c *Change) sized(r model.Resources) model.Resources {
+// withSize returns the resources with the amounts that Size overrides.
+func (c *Change) withSize(r model.Resources) model.Resources {
 	r.MilliCPU, r.Memory, r.Ephemeral = cmp.Or(c.Size.MilliCPU, r.MilliCPU), cmp.Or(c.Size.Memory, r.Memory), cmp.Or(c.Size.Ephemeral, r.Ephemeral)
 	for _, s := range c.Size.Scalars {
 		r = withAmount(r, s.Name, s.Amount)

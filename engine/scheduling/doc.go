@@ -9,7 +9,7 @@
 //
 // # Attempts
 //
-// A pod that left the queue has an attempt, with these stages:
+// A pod that Pop returned has an attempt, with these stages:
 //
 //	callingExtenders    optional: extenders filter and score; nothing is assumed
 //	bindingVolumes      optional: the pod is assumed, its claims are being bound

@@ -126,35 +126,35 @@ type ReportBound struct {
 	Duration time.Duration // since the first Bind
 }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e ReportDeferredResize) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e MissedWakeup) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e Bind) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e ReportUnschedulable) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e ReportGated) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e RefreshPod) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e Preempt) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e ClearNomination) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e BindVolumes) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e CallExtenders) EffectID() uint64 { return e.ID }
 
-// EffectID returns the id that the Outcome carries.
+// EffectID returns the ID that the Outcome carries.
 func (e CallPreemptionExtenders) EffectID() uint64 { return e.ID }

@@ -18,11 +18,11 @@ type Config struct {
 	Profiles []profiles.Profile // names are unique
 	Queue    queue.Config
 
-	BindTimeout    time.Duration // a Bind without an outcome is checked after this
-	ConfirmTimeout time.Duration // a bound pod that the watch does not show on its node is checked after this
+	BindTimeout    time.Duration // after which the pod of a Bind without an outcome is refreshed
+	ConfirmTimeout time.Duration // after which a bound pod that the watch does not show on its node is refreshed
 	RetryInterval  time.Duration // delay before an unanswered effect is retried
 
-	ExtenderTimeout time.Duration // extenders must answer within this
+	ExtenderTimeout time.Duration // how long a call to extenders may take
 	VictimsTimeout  time.Duration // time after their grace period in which victims must be deleted
 
 	// AuditInterval is how often one pod of the unschedulable pool is audited; 0: never.

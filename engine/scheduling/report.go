@@ -25,7 +25,7 @@ func (m *Machine) reportUnschedulable(pod *model.Pod, attempt int, s *decision.S
 	m.sendReport(&report{pod: pod, summary: s, attempt: attempt})
 }
 
-// gatePod keeps a pod out of the active pool and reports it.
+// gatePod adds a pod to the gated pool and reports it.
 func (m *Machine) gatePod(now time.Time, pod *model.Pod, v *decision.Verdict) {
 	m.queue.AddGated(now, queuePod(pod), v.Plugin)
 	m.sendReport(&report{pod: pod, verdict: v})
@@ -49,7 +49,7 @@ func (m *Machine) emitReport(r *report) {
 	m.reportsByEffect[r.effectID] = r
 }
 
-// dropReport drops the report about a pod; it is not retried.
+// dropReport drops the report about a pod, so it is not retried.
 func (m *Machine) dropReport(uid string) {
 	if r, ok := m.reports[uid]; ok {
 		delete(m.reportsByEffect, r.effectID)

@@ -230,7 +230,7 @@ func (m *Machine) handleResizeTimeout(now time.Time, n *nomination) {
 	end := n.victimsSince.Add(m.victimsTimeout(victims))
 	switch {
 	case n.phase == effectUnanswered:
-		if b := m.overdrawnBudget(n); b != nil {
+		if b := m.exceededBudget(n); b != nil {
 			m.handleResizeOutcome(now, n, Outcome{Result: Refused, Reason: "a disruption budget no longer allows it", Budgets: []*model.Budget{b}})
 			return
 		}

@@ -181,9 +181,9 @@ func (r *rollout) byAge() []int {
 	return append(slices.Clone(r.old), r.current)
 }
 
-// observed reports whether the status of every set is of its current spec. Otherwise the ReplicaSet
+// areObserved reports whether the status of every set is of its current spec. Otherwise the ReplicaSet
 // controller may still create or delete pods for an older spec.
-func (r *rollout) observed() bool {
+func (r *rollout) areObserved() bool {
 	for i := range r.sets {
 		if !r.sets[i].Observed {
 			return false
@@ -194,7 +194,7 @@ func (r *rollout) observed() bool {
 
 // headroom returns the number of pods that may be created.
 func (r *rollout) headroom() int32 {
-	if !r.observed() {
+	if !r.areObserved() {
 		return 0
 	}
 	remaining := r.deployment.MaxPods()

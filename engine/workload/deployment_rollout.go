@@ -9,7 +9,7 @@ import (
 // deletes old ones within maxUnavailable.
 func (r *rollout) rollingUpdate() {
 	d := r.deployment
-	observed := r.observed()
+	observed := r.areObserved()
 	switch {
 	case r.current < 0:
 		r.plan.Create, r.plan.CreateReplicas = true, min(r.headroom(), d.Replicas)

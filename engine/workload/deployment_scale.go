@@ -85,7 +85,7 @@ func (r *rollout) scaleShares() {
 	if add > 0 {
 		add = min(add, r.headroom())
 	}
-	if add == 0 && total != r.deployment.MaxPods() || !r.observed() {
+	if add == 0 && total != r.deployment.MaxPods() || !r.areObserved() {
 		return // wait until pods may be created
 	}
 	slices.Reverse(active) // newer first

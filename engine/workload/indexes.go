@@ -41,7 +41,7 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 // String returns the set in the format of a Job's status.
 func (s Indexes) String() string {
 	var b strings.Builder
-	for i, r := range s.merged() {
+	for i, r := range s.merge() {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -56,8 +56,8 @@ func (s Indexes) String() string {
 	return b.String()
 }
 
-// merged joins adjacent spans.
-func (s Indexes) merged() Indexes {
+// merge joins adjacent spans.
+func (s Indexes) merge() Indexes {
 	var out Indexes
 	for _, r := range s {
 		if n := len(out); n > 0 && out[n-1].Last+1 == r.First {
@@ -102,7 +102,7 @@ func (s Indexes) With(i int32) Indexes {
 	if found {
 		return s
 	}
-	return Indexes(slices.Insert(slices.Clone(s), at, Span{i, i})).merged()
+	return Indexes(slices.Insert(slices.Clone(s), at, Span{i, i})).merge()
 }
 
 // CountCommon returns the number of indexes in both sets.

@@ -85,13 +85,13 @@ func (p *statefulPlanner) rollingUpdate() {
 			continue
 		}
 		unavailable++
-		if i < 0 || p.pods[i].Deleting || !p.outdated(n) {
+		if i < 0 || p.pods[i].Deleting || !p.isOutdated(n) {
 			allowed--
 		}
 	}
 	for n := len(p.slots) - 1; n >= 0 && allowed > 0; n-- {
 		i := p.slots[n]
-		if i < 0 || p.pods[i].Deleting || p.pods[i].Finished() || !p.outdated(n) {
+		if i < 0 || p.pods[i].Deleting || p.pods[i].Finished() || !p.isOutdated(n) {
 			continue
 		}
 		if p.healthy(i) {
@@ -105,7 +105,7 @@ func (p *statefulPlanner) rollingUpdate() {
 	}
 }
 
-// outdated reports whether the rolling update replaces the pod of a slot.
-func (p *statefulPlanner) outdated(n int) bool {
+// isOutdated reports whether the rolling update replaces the pod of a slot.
+func (p *statefulPlanner) isOutdated(n int) bool {
 	return n >= int(p.set.Partition) && p.pods[p.slots[n]].Revision != p.set.Update
 }

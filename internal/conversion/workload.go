@@ -22,8 +22,8 @@ const ExpectedReplacementAnnotation = "drain.berth.dev/expected-replacement"
 // formerReplacementAnnotation is the name of ExpectedReplacementAnnotation in version 0.1.0. WorkloadPod reads it, too.
 const formerReplacementAnnotation = "drain.berth.dev/stand-in"
 
-// ExpectedReplacement returns the annotation value for a replacement that is valid for one generation of the owner.
-// Any change of the owner, such as of its replicas, ends it, also if the writer has stopped.
+// ExpectedReplacement returns the annotation value for a replacement that is valid for one generation of the owner. A
+// change of the owner, for example of its replicas, invalidates it, even if the writer no longer runs.
 func ExpectedReplacement(name string, generation int64) string {
 	return name + "@" + strconv.FormatInt(generation, 10)
 }

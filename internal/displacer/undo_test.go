@@ -31,9 +31,9 @@ func TestUndoAfterCancel(t *testing.T) {
 	if o.Kind != displacement.Unfinished || failure.Err == nil {
 		t.Errorf("got outcome %v and error %v, want an unfinished displacement with an error", o.Kind, failure.Err)
 	}
-	x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
-	if err != nil || len(x.Status.DisruptedPods) > 0 || x.Status.DisruptionsAllowed != 1 {
-		t.Errorf("got error %v and status %+v, want 1 disruption allowed and no entry", err, x.Status)
+	b, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+	if err != nil || len(b.Status.DisruptedPods) > 0 || b.Status.DisruptionsAllowed != 1 {
+		t.Errorf("got error %v and status %+v, want 1 disruption allowed and no entry", err, b.Status)
 	}
 }
 

@@ -34,8 +34,8 @@ type Displacement struct {
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
 	// Writer is the component that wrote the record.
 	Writer string `json:"writer,omitempty"`
-	// Reconstructed: the record was not written by the displacing component but derived later from
-	// the pod's condition and events.
+	// Reconstructed is set if the displacing component wrote no record. This one is derived from the pod's condition
+	// and events.
 	Reconstructed bool `json:"reconstructed,omitempty"`
 
 	Deleted     *time.Time   `json:"deleted,omitempty"` // when the end of the pod was observed
@@ -71,8 +71,8 @@ type Owner struct {
 type Budget struct {
 	Name      string `json:"name"`
 	Before    int32  `json:"before"`              // allowed disruptions before the displacement
-	After     int32  `json:"after"`               // and after it
-	Overruled bool   `json:"overruled,omitempty"` // it did not allow the disruption
+	After     int32  `json:"after"`               // allowed disruptions after it
+	Overruled bool   `json:"overruled,omitempty"` // the budget did not allow the disruption
 }
 
 // Replacement is the pod that replaced the displaced one.

@@ -10,9 +10,8 @@ import (
 	"slices"
 )
 
-// Read returns the records of a journal, one per pod, the newest first; the journal may be
-// written to at the same time. An incomplete last line is ignored; other unreadable lines are
-// skipped and returned as lineErrors.
+// Read returns the records of a journal, one per pod, the newest first. The journal may be written to at the same time.
+// Read ignores an incomplete last line. It skips other unreadable lines and returns them as lineErrors.
 func Read(dir string) (records []*Displacement, lineErrors []error, err error) {
 	paths, err := listFiles(dir, displacementPrefix)
 	if err != nil {

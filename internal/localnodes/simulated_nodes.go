@@ -24,9 +24,9 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// simulatedNodes is the agent of simulated nodes, their simulated node pressure, and the
+// SimulatedNodes is the agent of simulated nodes, their simulated node pressure, and the
 // server for their stats.
-type simulatedNodes struct {
+type SimulatedNodes struct {
 	agent    *agent.Agent
 	pressure *scripted.Manager
 	server   *simulatedstats.Server // nil if the credential has no certificate
@@ -35,12 +35,12 @@ type simulatedNodes struct {
 
 // NewSimulated returns the agent of simulated nodes. serving has the certificate of its
 // server. podCIDRTimeout is that of [PodCIDRTimeout].
-func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, podCIDRTimeout time.Duration) (*simulatedNodes, error) {
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, podCIDRTimeout time.Duration) (*SimulatedNodes, error) {
 	return newSimulated(config, nodes, settings, serving, agent.Options{StatusWriters: settings.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
 }
 
 // newSimulated returns the agent of simulated nodes. o has the options that differ between uses.
-func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, o agent.Options) (*simulatedNodes, error) {
+func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, o agent.Options) (*SimulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -51,7 +51,7 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
-	s := &simulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
+	s := &SimulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
 	serving.Usage, serving.Pressure = s.pressure.Usage, s.pressure.Report
 	if s.server, err = simulatedstats.Announce(serving, nodes); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, even
 }
 
 // Start starts the agent and its servers.
-func (s *simulatedNodes) Start(p *rungroup.Group) {
+func (s *SimulatedNodes) Start(p *rungroup.Group) {
 	p.Start("nodes", s.agent.Run)
 	p.Start("node pressure", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
 	p.Start("node events", func(ctx context.Context) error {

@@ -42,7 +42,7 @@ func (d *Displacements) Count(rec *journal.Displacement) {
 
 // defaultBudgetOutcome returns the value of the label budgets if no budget was overruled.
 func defaultBudgetOutcome(c displacement.Cause) string {
-	if c.Policy().ObeyingTries == 0 {
+	if c.Policy().ObeyingAttempts == 0 {
 		return budgetsNotConsulted
 	}
 	return budgetsObeyed

@@ -101,7 +101,7 @@ func (r *Registry) Add(repository, tag string, image v1.Image) (string, error) {
 
 // ServeHTTP implements the pull part of the distribution API: /v2/, manifests and blobs.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !r.authorized(req) {
+	if !r.authorize(req) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="berth"`)
 		writeError(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
 		return
@@ -118,7 +118,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (r *Registry) authorized(req *http.Request) bool {
+func (r *Registry) authorize(req *http.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(r.login))

@@ -28,11 +28,11 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 		return !p.Finished() && s.Scope.Has(p) && !descheduling.ToleratesTaints(p, n, s.includes)
 	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
 		c := descheduling.NewCandidate(p, n, "")
-		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untolerated(p, n))) }
-		before := int64(len(s.untolerated(p, n)))
+		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untoleratedTaints(p, n))) }
+		before := int64(len(s.untoleratedTaints(p, n)))
 		c.Gain = func(to *descheduling.Node) descheduling.Gain {
 			g := descheduling.Gain{Before: before, After: before, Metric: "untolerated taints"}
-			if len(s.untolerated(p, to)) == 0 { // a node with fewer violations would only cause another move
+			if len(s.untoleratedTaints(p, to)) == 0 { // a node with fewer violations would only cause another move
 				g.After = 0
 			}
 			return g
@@ -57,8 +57,8 @@ func listsTaint(list []string, t *model.Taint) bool {
 	return slices.Contains(list, t.Key) || t.Value != "" && slices.Contains(list, t.Key+"="+t.Value)
 }
 
-// untolerated returns the considered taints of n that p does not tolerate.
-func (s *RemovePodsViolatingNodeTaints) untolerated(p *descheduling.Pod, n *descheduling.Node) (out []*model.Taint) {
+// untoleratedTaints returns the considered taints of n that p does not tolerate.
+func (s *RemovePodsViolatingNodeTaints) untoleratedTaints(p *descheduling.Pod, n *descheduling.Node) (out []*model.Taint) {
 	for i := range n.Taints {
 		t := &n.Taints[i]
 		if s.includes(t) && !slices.ContainsFunc(p.Spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) }) {

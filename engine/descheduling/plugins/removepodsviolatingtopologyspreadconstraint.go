@@ -88,8 +88,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.
 	return r.Planned() && s.Namespaces.Has(p.Namespace) || s.Has(p) && r.Evictable(p)
 }
 
-// matching returns the pods that a selector matches, in order.
-func (s *namespacePods) matching(selector *model.Selector) []podAtIndex {
+// matchingPods returns the pods that a selector matches, in order.
+func (s *namespacePods) matchingPods(selector *model.Selector) []podAtIndex {
 	var out []podAtIndex
 	label, ok := requiredLabel(selector)
 	if !ok {

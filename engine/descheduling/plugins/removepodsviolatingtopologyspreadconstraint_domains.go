@@ -107,7 +107,7 @@ func (c *spreadConstraint) findDomains(s *nodeDomains) {
 // countPods counts the pods per domain. As in the Kubernetes descheduler, a pod on an ineligible node makes its domain
 // count in compatible mode. In a plan it does not count, as in the scheduler.
 func (c *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
-	for _, p := range s.matching(c.selector) {
+	for _, p := range s.matchingPods(c.selector) {
 		n := p.node
 		if c.keyDomains.byNode[n] < 0 {
 			continue

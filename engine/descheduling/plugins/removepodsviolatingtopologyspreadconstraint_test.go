@@ -129,13 +129,13 @@ func TestSpreadMatching(t *testing.T) {
 				want = append(want, p)
 			}
 		}
-		if got := s.matching(selector); !slices.Equal(got, want) {
+		if got := s.matchingPods(selector); !slices.Equal(got, want) {
 			t.Fatalf("%+v: %d pods, want %d", selector, len(got), len(want))
 		}
 		matches += len(want)
 	}
-	if matches == 0 || s.matching(nil) != nil {
-		t.Errorf("matched %d pods and %v without a selector, want at least one and none", matches, s.matching(nil))
+	if matches == 0 || s.matchingPods(nil) != nil {
+		t.Errorf("matched %d pods and %v without a selector, want at least one and none", matches, s.matchingPods(nil))
 	}
 }
 

@@ -27,28 +27,28 @@ type affinityCounts struct {
 
 // interPodFilter filters by the required terms with the counts over all nodes.
 type interPodFilter struct {
-	*termMatcher
+	*TermMatcher
 	base affinityCounts
 }
 
-// termMatcher matches affinity terms between the incoming pod and existing pods.
-type termMatcher struct {
+// TermMatcher matches affinity terms between the incoming pod and existing pods.
+type TermMatcher struct {
 	ev *framework.Evaluation
 	// namespaceLabels are the labels of the pod's namespace; nil if the namespace is unknown.
 	namespaceLabels model.Labels
 }
 
 // NewTermMatcher returns a matcher of the evaluated pod with affinity terms of other pods.
-func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
+func NewTermMatcher(ev *framework.Evaluation) *TermMatcher {
 	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
-	return &termMatcher{ev: ev, namespaceLabels: labels}
+	return &TermMatcher{ev: ev, namespaceLabels: labels}
 }
 
 // MatchesExisting reports whether a term of the incoming pod matches an existing pod. A
 // namespace selector that matches empty labels selects all namespaces, known or not:
 // kube-scheduler resolves the selector to names first and then also matches it against
 // empty labels.
-func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
+func (x *TermMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, existing.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, ok := x.ev.State.NamespaceLabels(existing.Namespace)
 		if !ok || !t.NamespaceSelector.Matches(labels) {
@@ -59,7 +59,7 @@ func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.
 }
 
 // MatchesIncoming reports whether a term of an existing pod matches the incoming pod.
-func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
+func (x *TermMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
 	if !slices.Contains(t.Namespaces, x.ev.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
 		return false
 	}
@@ -68,7 +68,7 @@ func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
 
 // MatchesAllAffinity reports whether a pod matches all required affinity terms of the
 // incoming pod.
-func (x *termMatcher) MatchesAllAffinity(existing *model.Pod) bool {
+func (x *TermMatcher) MatchesAllAffinity(existing *model.Pod) bool {
 	terms := x.ev.Pod.Spec.Affinity
 	for i := range terms {
 		if !x.MatchesExisting(&terms[i], existing) {
@@ -85,7 +85,7 @@ func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
 		return framework.PreFilterState{Verdict: &v}
 	}
-	x := &interPodFilter{termMatcher: NewTermMatcher(ev)}
+	x := &interPodFilter{TermMatcher: NewTermMatcher(ev)}
 	for i := range ev.Nodes {
 		for _, p := range ev.Nodes[i].Pods {
 			x.count(&x.base, ev.Nodes[i].Node, p, 1)

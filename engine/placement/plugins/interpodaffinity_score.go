@@ -9,7 +9,7 @@ import (
 
 // interPodScorer sums the weights of affinity terms by domain.
 type interPodScorer struct {
-	*termMatcher
+	*TermMatcher
 	keys    []string // topology keys in order of first use
 	weights map[topologyPair]int64
 }
@@ -22,7 +22,7 @@ func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNod
 	if args.IgnorePreferredTermsOfExistingPods && !hasPreferredTerms {
 		return framework.PreScoreState{}
 	}
-	s := &interPodScorer{termMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
+	s := &interPodScorer{TermMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
 	for i := range ev.Nodes {
 		for _, p := range ev.Nodes[i].Pods {
 			s.addPod(ev.Nodes[i].Node, p, args.HardPodAffinityWeight)

@@ -38,15 +38,17 @@ func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.Cand
 	return framework.PreScoreState{Score: s.score, NormalizeScore: s.normalizeScore}
 }
 
-// ignored reports whether a node does not take part in scoring.
-func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllKeys(s.constraints, n) }
+// isIgnored reports whether a node does not take part in scoring.
+func (s *spreadScorer) isIgnored(n *model.Node) bool {
+	return s.strict && !HasAllKeys(s.constraints, n)
+}
 
 // initDomains creates the domains of the feasible nodes and the weights of the keys. As in
 // kube-scheduler, a missing label counts as an empty value.
 func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	counted := 0
 	for _, candidate := range feasible {
-		if s.ignored(candidate.Node) {
+		if s.isIgnored(candidate.Node) {
 			continue
 		}
 		counted++
@@ -70,7 +72,7 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 func (s *spreadScorer) countPods() {
 	for i := range s.ev.Nodes {
 		candidate := &s.ev.Nodes[i]
-		if s.ignored(candidate.Node) {
+		if s.isIgnored(candidate.Node) {
 			continue
 		}
 		for k := range s.constraints {
@@ -85,7 +87,7 @@ func (s *spreadScorer) countPods() {
 // score sums count times weight plus maxSkew-1 over the constraints in order. Products
 // must not be fused with sums.
 func (s *spreadScorer) score(candidate *framework.CandidateNode) int64 {
-	if s.ignored(candidate.Node) {
+	if s.isIgnored(candidate.Node) {
 		return 0
 	}
 	var sum float64
@@ -111,7 +113,7 @@ func (s *spreadScorer) score(candidate *framework.CandidateNode) int64 {
 func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, points []int64) {
 	var counted []int64
 	for i, candidate := range candidates {
-		if !s.ignored(candidate.Node) {
+		if !s.isIgnored(candidate.Node) {
 			counted = append(counted, points[i])
 		}
 	}
@@ -121,7 +123,7 @@ func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, poi
 	lowest, highest := slices.Min(counted), slices.Max(counted)
 	for i, candidate := range candidates {
 		switch {
-		case s.ignored(candidate.Node):
+		case s.isIgnored(candidate.Node):
 			points[i] = 0
 		case highest == 0:
 			points[i] = 100

@@ -136,7 +136,7 @@ func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 		return wrapError("setting user "+strconv.Itoa(int(uid)), err)
 	}
 	if err := prctl(prSetDumpable, 0); err != nil { // a change of the user has reset it to fs.suid_dumpable
-		return wrapError("prctl", err)
+		return wrapError("clearing the dumpable flag", err)
 	}
 	if err := s.setCapabilities(uid == 0); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"unsafe"
 )
 
-// RequestFD is a SOCK_SEQPACKET socket on which the zygote receives requests. A request is a
-// container's absolute directory with the files Passed, or a Program. The reply is the process ID in
-// decimal, or an error message. The zygote exits when the socket is closed.
+// RequestFD is a SOCK_SEQPACKET socket on which the zygote receives requests. A request is a container's absolute
+// directory with the files PassedStderr to PassedLock, or a Program. The reply is the process ID in decimal, or an
+// error message. The zygote exits when the socket is closed.
 const RequestFD = 3
 
-// Passed are the files of a request, in this order.
+// The files of a request, in this order.
 const (
 	PassedStderr  = iota // the shim's standard error
 	PassedReport         // ReportFD

@@ -82,9 +82,9 @@ func clusterRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: meta(name), Rules: rules}
 }
 
-// aggregated returns a ClusterRole that aggregates all roles with the label
+// aggregatedRole returns a ClusterRole that aggregates all roles with the label
 // rbac.authorization.k8s.io/aggregate-to-NAME=true.
-func aggregated(name string) *rbacv1.ClusterRole {
+func aggregatedRole(name string) *rbacv1.ClusterRole {
 	role := clusterRole(name)
 	role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{
 		{MatchLabels: map[string]string{aggregationLabel(name): "true"}},

@@ -7,9 +7,9 @@ import rbacv1 "k8s.io/api/rbac/v1"
 func userFacingRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		clusterRole("cluster-admin", allow("*", "*", "*"), allowURLs("*", "*")),
-		aggregated("admin"),
-		aggregatesTo(aggregated("edit"), "admin"),
-		aggregatesTo(aggregated("view"), "edit"),
+		aggregatedRole("admin"),
+		aggregatesTo(aggregatedRole("edit"), "admin"),
+		aggregatesTo(aggregatedRole("view"), "edit"),
 		aggregatesTo(clusterRole("system:aggregate-to-admin", adminRules()...), "admin"),
 		aggregatesTo(clusterRole("system:aggregate-to-edit", editRules()...), "edit"),
 		aggregatesTo(clusterRole("system:aggregate-to-view", viewRules()...), "view"),
