@@ -29,7 +29,7 @@ type Result struct {
 	Skipped []SkippedPod `json:"skipped,omitempty"`
 	// Preempted are pods on other nodes that replacements preempt.
 	Preempted []PreemptedPod `json:"preempted,omitempty"`
-	// Interrupted: the drain ended early, for example by Ctrl-C.
+	// Interrupted is set if the drain ended early, for example by Ctrl-C.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
@@ -46,10 +46,9 @@ type Pod struct {
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
-	// Deleted: a terminating pod is deleted.
+	// Deleted is set if a terminating pod is deleted.
 	Deleted bool `json:"deleted,omitempty"`
-	// Uncertain: the result depends on timing because pods of equal priority compete for the same
-	// capacity.
+	// Uncertain is set if the result depends on timing because pods of equal priority compete for the same capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
 	// FirstBlock is its first block, Block the current one.
 	FirstBlock *evacuation.Block `json:"firstBlock,omitempty"`

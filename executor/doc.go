@@ -1,4 +1,4 @@
-// Package executor carries out the effects of the scheduling machine against an API server and returns each result
+// Package executor executes the effects of the scheduling machine against an API server and returns each result
 // as an outcome. There is one file per effect.
 //
 // Each effect is idempotent and has the UID of its pod as a precondition. Errors map to outcomes as follows:
@@ -8,14 +8,14 @@
 //	timeouts, 5xx, a lost connection                 Unknown: the request may have succeeded
 //	anything else (403, 404, 422, 429 ...)           Refused
 //
-// Executor is synchronous code. A Pool runs it with goroutines: the effects of one pod are carried out in order, by one
+// Executor is synchronous code. A Pool runs it with goroutines: the effects of one pod are executed in order, by one
 // worker; different pods do not wait for each other. The simulator runs it in coroutines (sim/scheduler).
 // Events (events.k8s.io) are written in the background. If they arrive faster than they can be written, the
 // newest are dropped and counted.
 //
 // For a preemption the executor nominates the pod and displaces the victims (internal/displacer). If a deletion is
-// forbidden, the displacement is undone and the scheduler chooses other victims. If budgets must not be written, victims
-// are deleted without a debit, as in kube-scheduler, and the omission is reported.
+// forbidden, the displacement is undone and the scheduler chooses other victims. If the API server forbids updates of
+// budgets, victims are deleted without a debit, as in kube-scheduler, and the omission is reported.
 //
 // Extenders are called over HTTP as kube-scheduler does, with one file per verb. Filter calls are made in sequence,
 // each with the remaining nodes. Prioritize calls are made in parallel, and only if more than one node remains;

@@ -34,10 +34,10 @@ type Options struct {
 	NewLock func() contextlock.Lock
 	// ConvertBudget converts a disruption budget that was read from the API server. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
+	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
 	// Observe is called after each effect, with its outcome and duration. It may be nil.
-	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
+	Observe func(e scheduling.Effect, o scheduling.Outcome, duration time.Duration)
 	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
 	// written. It may be nil.
 	Journal      *journal.Journal
@@ -48,7 +48,7 @@ type Options struct {
 	OnDisplaced func(rec *journal.Displacement)
 }
 
-// Executor carries out the effects of the scheduling machine. It has no goroutine: a Pool calls it in production, and
+// Executor executes the effects of the scheduling machine. It has no goroutine: a Pool calls it in production, and
 // the simulator in coroutines.
 type Executor struct {
 	o         Options
@@ -71,8 +71,8 @@ func New(o Options) *Executor {
 	return x
 }
 
-// Execute carries out an effect and returns its outcome. It may be called concurrently, but the effects of one pod must
-// be carried out in order.
+// Execute executes an effect and returns its outcome. It may be called concurrently, but the effects of one pod must
+// be executed in order.
 func (x *Executor) Execute(ctx context.Context, e scheduling.Effect) scheduling.Outcome {
 	start := x.o.Now()
 	bounded, cancel := x.o.WithTimeout(ctx, x.timeoutFor(e))

@@ -37,7 +37,7 @@ func (x *Extenders) Bind(ctx context.Context, e scheduling.Bind) (scheduling.Out
 	return scheduling.Outcome{}, false
 }
 
-// errDeclined marks the extender's own statement that it did not bind.
+// errDeclined is the error of an extender that responds that it did not bind.
 var errDeclined = errors.New("declined")
 
 func (ex *extender) bind(ctx context.Context, e scheduling.Bind) error {

@@ -78,7 +78,7 @@ func (e *extender) post(ctx context.Context, verb string, payload, result any) e
 	return nil
 }
 
-// isDefiniteExtenderRejection reports whether an error proves that the extender did not carry out the request.
+// isDefiniteExtenderRejection reports whether an error proves that the extender did not execute the request.
 func isDefiniteExtenderRejection(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code < 500 && status.code != http.StatusRequestTimeout

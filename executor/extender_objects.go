@@ -87,7 +87,7 @@ func (o *objectCache) runReflector(ctx context.Context, name string, objectType 
 	cache.NewReflectorWithOptions(source, objectType, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
 }
 
-// errPodDeleted marks that a pod was deleted.
+// errPodDeleted is the error for a pod that was deleted.
 var errPodDeleted = errors.New("deleted")
 
 // pod returns the API object of a pod. It fails if another pod has the name.

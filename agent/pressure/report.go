@@ -51,11 +51,11 @@ type CandidatePod struct {
 	Used      int64  `json:"used"`
 	Requested int64  `json:"requested"`
 	Reason    string `json:"reason"` // of its position
-	// Exempt: the pod is critical. Terminating: the pod is already terminating.
+	// Exempt is set for critical pods. Terminating is set if the pod is already terminating.
 	Exempt      bool `json:"exempt,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
-	// Evictable: the threshold may evict it. A hard threshold also evicts a terminating pod whose grace period it
-	// shortens.
+	// Evictable is set if the threshold may evict the pod. A hard threshold also evicts a terminating pod whose grace
+	// period it shortens.
 	Evictable bool `json:"evictable"`
 }
 

@@ -1,4 +1,4 @@
-// Package nodelifecycle carries out the decisions of engine/nodelifecycle: conditions of unresponsive nodes become
+// Package nodelifecycle executes the decisions of engine/nodelifecycle: conditions of unresponsive nodes become
 // Unknown, conditions become taints, and pods on nodes that are not ready become not ready.
 //
 //	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown  ──▶ node status, if the Lease was not renewed meanwhile

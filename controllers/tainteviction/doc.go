@@ -1,4 +1,4 @@
-// Package tainteviction carries out the decisions of engine/tainteviction. It displaces pods that do not tolerate a
+// Package tainteviction executes the decisions of engine/tainteviction. It displaces pods that do not tolerate a
 // NoExecute taint of their node, or whose toleration has expired, with their own grace period. It overrules disruption
 // budgets.
 //

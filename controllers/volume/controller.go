@@ -45,7 +45,7 @@ type controller struct {
 	log                     klog.Logger
 }
 
-// Indexes: available volumes by class, others by the claim that they name; claims by the
+// The indexes. Available volumes are indexed by class, others by the claim that they name. Claims are indexed by the
 // volume that they name, others by class.
 const (
 	byClass  = "berth-class"

@@ -62,7 +62,8 @@ type Decision struct {
 	Replicas int32
 	Reason   string // why the number changes
 	Metric   string // the metric with the largest proposal; empty if the limits decide
-	// Disabled: the target has no replicas. NoMetrics: the metrics do not allow a decision. Neither changes the number.
+	// Disabled is set if the target has no replicas, NoMetrics if the metrics do not allow a decision. Neither changes
+	// the number.
 	Disabled, NoMetrics bool
 	// Able and Limited are the conditions AbleToScale and ScalingLimited; nil means unchanged.
 	Able, Limited *Condition

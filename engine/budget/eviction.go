@@ -41,7 +41,7 @@ type Verdict struct {
 	Result Result
 	// Debits are the budgets to debit, sorted by name.
 	Debits []*model.Budget
-	// RequireUnchanged: the answer is valid only if the pod has not changed.
+	// RequireUnchanged is set if the verdict is valid only while the pod does not change.
 	RequireUnchanged bool
 
 	// Budget and Reason name the obstacle. RetryAfter is when to retry; 0 if unknown.

@@ -48,22 +48,21 @@ type Pod struct {
 type PodDetails struct {
 	// Owners are all owner references in order, including the controller.
 	Owners []model.Owner
-	// HasPriority: spec.priority is set.
+	// HasPriority reports whether spec.priority is set.
 	HasPriority bool
 	// Guaranteed distinguishes Guaranteed from Burstable for pods that are not BestEffort.
 	Guaranteed bool
-	// Static: the pod comes from a file or URL of its node (annotation
-	// kubernetes.io/config.source).
+	// Static is set if the pod comes from a file or URL of its node (annotation kubernetes.io/config.source).
 	Static bool
-	// EvictAnyway: the annotation descheduler.alpha.kubernetes.io/evict exists.
+	// EvictAnyway reports whether the annotation descheduler.alpha.kubernetes.io/evict exists.
 	EvictAnyway bool
-	// PreferNoEviction: the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction exists.
+	// PreferNoEviction reports whether the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction exists.
 	PreferNoEviction bool
-	// LocalStorage: a volume is an emptyDir or a hostPath.
+	// LocalStorage reports whether a volume is an emptyDir or a hostPath.
 	LocalStorage bool
 	// Claims are the names of the PersistentVolumeClaims in use.
 	Claims []string
-	// ResourceClaims: spec.resourceClaims is not empty.
+	// ResourceClaims reports whether spec.resourceClaims is not empty.
 	ResourceClaims bool
 	// Images are the images of the containers in order.
 	Images []string

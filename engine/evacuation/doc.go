@@ -38,5 +38,5 @@
 //   - NotOvercommitted: the target node of a planned move has capacity for the replacement beside the pods on it,
 //     terminating ones included, and the other moves to it.
 //   - HoldsEnd: every Hold is deleted when it is used or its move has finished, and expires soon afterwards in any case.
-//   - Stateless: a new machine continues a drain that another one left, and releases the Holds of an earlier plan.
+//   - Stateless: a new machine continues an unfinished drain of another one, and releases the Holds of an earlier plan.
 package evacuation

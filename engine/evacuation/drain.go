@@ -180,8 +180,8 @@ func (d *Drain) observePlaced(t *step, x *Move) {
 	x.readyTimedOut = t.isOver(x.Since, d.timeouts.Ready)
 }
 
-// collectPods collects the pods to evict, the highest priority first. Replacements, and pods that arrived later by
-// tolerating the cordon, are skipped.
+// collectPods collects the pods to evict, the highest priority first. It skips replacements, and pods that tolerate the
+// cordon and were scheduled later.
 func (d *Drain) collectPods(now time.Time) {
 	replacements := map[string]bool{}
 	for _, x := range d.moves {

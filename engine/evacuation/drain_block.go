@@ -26,7 +26,7 @@ type Block struct {
 	Kind   BlockKind `json:"kind"`
 	Budget string    `json:"budget,omitempty"` // namespace/name
 	Reason string    `json:"reason"`
-	// Permanent: the block remains until a user changes Field.
+	// Permanent is set if the block remains until a user changes Field.
 	Permanent bool   `json:"permanent"`
 	Field     string `json:"field,omitempty"`
 	// ClearedBy is what clears the block; empty if it is permanent or not known.

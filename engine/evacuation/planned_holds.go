@@ -88,7 +88,7 @@ func (d *Planned) extendHold(t *step, x *Move) {
 }
 
 // releaseHolds deletes the descheduler's Holds that are no longer needed: they expired, their move finished, or a
-// previous process left them. An expired Avoid Hold is kept until its failure count no longer matters
+// previous process created them. An expired Avoid Hold is kept until its failure count no longer matters
 // (planning.MoveBackoff). A reservation whose pod was deleted is kept until the replacement has used it or it expires.
 func (d *Planned) releaseHolds(t *step) {
 	for _, h := range d.view.State.Holds() {

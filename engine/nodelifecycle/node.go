@@ -60,7 +60,7 @@ const (
 type Node struct {
 	Name, UID string
 	Zone      string // see ZoneName
-	// Excluded: it does not count for the state of its zone.
+	// Excluded is set if the node does not count for the state of its zone.
 	Excluded      bool
 	Created       time.Time
 	Unschedulable bool

@@ -14,7 +14,7 @@ type Config struct {
 	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. For negative
 	// values see Options.NegativeGraceMeansPodGrace.
 	MaxPodGrace int64
-	// LocalStorage: pods over a limit of their local storage are evicted.
+	// LocalStorage enables evictions of pods over a limit of their local storage.
 	LocalStorage bool
 	// Layout describes how the filesystems relate.
 	Layout  Layout
@@ -29,26 +29,24 @@ type Layout struct {
 
 // Options enable improvements over the kubelet. The zero value behaves like the kubelet.
 type Options struct {
-	// ConfirmPageCache: memory pressure that page cache alone causes counts only once a second check
-	// finds the cache in use.
+	// ConfirmPageCache ignores memory pressure that page cache alone causes until a second check finds the cache in
+	// use.
 	ConfirmPageCache bool
-	// Forecast: a memory threshold counts as met early if the growth of usage would exhaust the memory
-	// within the duration of an eviction.
+	// Forecast treats a memory threshold as met early if the growth of usage would exhaust the memory within the
+	// duration of an eviction.
 	Forecast bool
-	// CountTerminating: the resources of a terminating pod count as about to be freed. Otherwise no
-	// other pod is evicted while one terminates, for up to 30 s.
+	// CountTerminating counts the resources of a terminating pod as about to be freed. Otherwise no other pod is
+	// evicted while one terminates, for up to 30 s.
 	CountTerminating bool
-	// RankInodes: under inode pressure pods are ranked by their inodes, without subtracting their
-	// storage requests.
+	// RankInodes ranks pods by their inodes under inode pressure, without subtracting their storage requests.
 	RankInodes bool
-	// CountRootFs: a container's writable layer counts against its local storage limit also with a
-	// dedicated imagefs.
+	// CountRootFs counts a container's writable layer against its local storage limit even with a dedicated imagefs.
 	CountRootFs bool
-	// NegativeGraceMeansPodGrace: a negative MaxPodGrace means the pod's own grace period, as documented;
-	// otherwise the pod is killed immediately.
+	// NegativeGraceMeansPodGrace makes a negative MaxPodGrace mean the pod's own grace period, as documented. Otherwise
+	// the pod is killed immediately.
 	NegativeGraceMeansPodGrace bool
-	// NameVolumes: the message of an eviction for disk space names the volume, or the files, that use
-	// more than the pod's containers.
+	// NameVolumes names, in the message of an eviction for disk space, the volume or the files that use more than the
+	// pod's containers.
 	NameVolumes bool
 }
 

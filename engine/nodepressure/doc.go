@@ -11,9 +11,9 @@
 //	                │                                   └─ no ─────┐
 //	                └─ memory, pids ───────────────────────────────┴► Evict one pod, or NoVictim
 //
-// The caller passes an Observation whenever it has new measurements, executes the effects in order, and calls
-// again at wake or with the next measurements. It calls Reclaimed once ReclaimNodeResources is done. It must list
-// all pods that still run, with TerminatesBy for terminating ones.
+// The caller passes an Observation whenever it has new measurements, executes the effects in order, and calls again at
+// wake or with the next measurements. It calls Reclaimed once ReclaimNodeResources is done. It must list all running
+// pods, with TerminatesBy for terminating ones.
 //
 // Invariants:
 //

@@ -30,8 +30,7 @@ type Evict struct {
 	Cause string
 	// Annotations of the event for a threshold; nil if the pod has no usage statistics.
 	Annotations []model.Label
-	// Condition: the pod gets the condition DisruptionTarget, reason TerminationByKubelet, with
-	// Message.
+	// Condition is set if the pod gets the condition DisruptionTarget, reason TerminationByKubelet, with Message.
 	Condition bool
 
 	lastUsage int64 // of memory or processes

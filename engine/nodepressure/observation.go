@@ -5,12 +5,12 @@ import "time"
 // Observation holds the measurements of a node at one time. Step does not retain it.
 type Observation struct {
 	Signals [NumSignals]Stat
-	// ReadFailed: the statistics could not be read. Step then does nothing, and Reclaimed assumes that
+	// ReadFailed is set if the statistics could not be read. Step then does nothing, and Reclaimed assumes that
 	// reclaiming was not enough.
 	ReadFailed bool
 	// PageCache is how much of the used memory is page cache, for ConfirmPageCache and Forecast.
 	PageCache PageCache
-	// CheckLimits: the usage of local storage was measured again, so limits are checked.
+	// CheckLimits is set if the usage of local storage was measured again and must be compared with limits.
 	CheckLimits bool
 	// Pods returns the running pods in a fixed order. It is called at most once per Step, and only if
 	// a pod may be evicted or limits are checked. Step neither changes nor retains the slice.

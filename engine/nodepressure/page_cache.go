@@ -9,11 +9,11 @@ const (
 	cacheRecheckDelay = 100 * time.Millisecond
 	// cacheCheckPeriod is the period over which use of the page cache is measured.
 	cacheCheckPeriod = time.Second
-	// stallDivisor: tasks must have stalled for 1/4 of that period. Page cache that is only written
-	// stalls them for 7 % of the time at most.
+	// stallDivisor is the divisor of that period that gives the minimum stall time of tasks: 1/4. Page cache that is
+	// only written stalls them for 7 % of the time at most.
 	stallDivisor = 4
-	// refaultDivisor: 1/4 of the cache must have been read again in that period, if stalls are not
-	// reported.
+	// refaultDivisor is the divisor of the cache size that gives the minimum refaults in that period, if stalls are not
+	// reported: 1/4.
 	refaultDivisor = 4
 	pageSize       = 4096
 )

@@ -30,13 +30,14 @@ func (m *Machine) ThresholdStates(o *Observation) []ThresholdState {
 // Candidate is a pod in the order in which a signal's pressure would evict it.
 type Candidate struct {
 	Pod *Pod
-	// Unknown: the pod has no usage statistics.
+	// Unknown is set if the pod has no usage statistics.
 	Unknown bool
 	// Used and Requested are amounts of the scarce resource.
 	Used, Requested int64
-	// Exempt: the pod is critical and never evicted for pressure.
+	// Exempt is set for critical pods, which are never evicted for pressure.
 	Exempt bool
-	// Evictable: the threshold may evict the pod. A terminating pod is evictable if its grace period may be shortened.
+	// Evictable is set if the threshold may evict the pod. A terminating pod is evictable if its grace period may be
+	// shortened.
 	Evictable bool
 }
 

@@ -45,9 +45,8 @@ func (s *Suggestion) GroupKey() string {
 	})
 }
 
-// tryOtherNodes tries suggestions with a SingleNode on other nodes with the same verdict, of which
-// the search follows only a few. Nodes that are not tried because of MaxPerVerdict or the limit of
-// trials are counted in Untried.
+// tryOtherNodes tries suggestions with a SingleNode on other nodes with the same verdict. The search follows only a few
+// of these. Nodes that are not tried because of MaxPerVerdict or the limit of trials are counted in Untried.
 func (f *finder) tryOtherNodes(rec *decision.Record) {
 	limit := f.result.Trials + f.options.MaxTrials/4
 	suggested := map[string][]string{}

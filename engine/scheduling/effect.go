@@ -54,7 +54,7 @@ type Preempt struct {
 	Pod    *model.Pod
 	Plan   *decision.Preemption
 	Choice int  // 1 for the first choice; 2 after a refusal
-	Retry  bool // an earlier Preempt may have been carried out in part
+	Retry  bool // an earlier Preempt may have been executed in part
 	// Resize is set if the pod runs on Plan.Node and waits for a resize. It is not nominated.
 	Resize bool
 }

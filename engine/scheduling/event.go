@@ -33,7 +33,7 @@ type Outcome struct {
 type Result uint8
 
 // The results. Refused means that a retry does not help. Conflict means that the object has
-// changed. Unknown means that the request may have been carried out.
+// changed. Unknown means that the request may have been executed.
 const (
 	Done Result = iota
 	Refused

@@ -31,7 +31,7 @@ func node(name string, cpu int64) *model.Node {
 	return &model.Node{Name: name, UID: name, Ready: true, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: cpu, Memory: 8 << 30}}
 }
 
-// The caller carries out the effects of a step and passes their outcomes to the next one.
+// The caller executes the effects of a step and passes their outcomes to the next one.
 func ExampleMachine_Step() {
 	m := newMachine()
 	now := time.Unix(0, 0)

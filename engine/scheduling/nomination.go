@@ -23,7 +23,7 @@ type nomination struct {
 	choice         int                  // number of the choice, from 1
 	victimsSince   time.Time            // start of the victims' timeout
 	deadline       time.Time
-	unconfirmed    bool    // the effect has no outcome and may have been carried out
+	unconfirmed    bool    // the effect has no outcome and may have been executed
 	retryRequested bool    // the pod left the queue while the effect was in flight
 	abandoned      bool    // the pod no longer needs the nomination; only its victims are tracked
 	resize         *resize // the resize that the victims make room for; nil for the nomination of a pending pod

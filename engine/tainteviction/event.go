@@ -39,7 +39,7 @@ type Evict struct {
 	Taint model.Taint // the taint that evicts it
 	Added time.Time   // when the taint was added or first observed
 	Due   time.Time
-	// Tolerated: the pod tolerated the taint for Seconds.
+	// Tolerated is set if the pod tolerated the taint for Seconds.
 	Tolerated bool
 	Seconds   int64
 }

@@ -53,7 +53,7 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 type effectiveTaint struct {
 	model.TimedTaint
 	since time.Time
-	// untrusted: the taint of a node that is not ready, and older than the machine.
+	// untrusted is set for the taint of a node that is not ready, if the taint is older than the machine.
 	untrusted bool
 }
 

@@ -17,8 +17,8 @@ const quickFailure = MaxBackoff
 
 // PodFailure is the failure of a pod of one owner on a node.
 type PodFailure struct {
-	Node, Cause         string    // Cause: the reason of its status (Evicted, OutOfcpu, NodeAffinity, ...)
-	StartedAt, FailedAt time.Time // StartedAt: when it was created, or started if that is later
+	Node, Cause         string    // Cause is the reason of its status (Evicted, OutOfcpu, NodeAffinity, ...)
+	StartedAt, FailedAt time.Time // StartedAt is the later of its creation and its start
 }
 
 // FailureOf returns the failure of a pod; ok is false if the pod did not fail.

@@ -195,7 +195,7 @@ func (p *daemonPlanner) create(n *DaemonNode) {
 	p.plan.Create = append(p.plan.Create, n.Name)
 }
 
-// reconcileNode keeps one pod on an eligible node and none on other nodes.
+// reconcileNode plans one pod on an eligible node and none on other nodes.
 func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
 	if !b.node.ShouldContinue {
 		b.allDeleted = true

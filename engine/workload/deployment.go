@@ -35,7 +35,7 @@ type Set struct {
 	Name     string
 	Created  time.Time
 	Revision int64 // 0 if it has none yet
-	// Current: its template is the Deployment's.
+	// Current is set if the template is the Deployment's.
 	Current  bool
 	Deleting bool
 

@@ -10,7 +10,8 @@ type Job struct {
 	Namespace   string
 	Parallelism int32
 	Completions int32
-	// AnyCompletion: completions is not set. The Job completes once one pod has succeeded and all have finished.
+	// AnyCompletion is set if completions is not set. The Job completes once one pod has succeeded and all have
+	// finished.
 	AnyCompletion        bool
 	Indexed              bool // each index below Completions must succeed once
 	BackoffLimit         int32
@@ -19,8 +20,7 @@ type Job struct {
 	MaxFailedIndexes     int32 // negative: no limit
 	Policy               []FailureRule
 	Success              []SuccessRule
-	// ReplaceOnlyFailed: a pod is replaced once it is Failed, not when it is terminating
-	// (podReplacementPolicy: Failed).
+	// ReplaceOnlyFailed replaces a pod once it is Failed, not when it is terminating (podReplacementPolicy: Failed).
 	ReplaceOnlyFailed bool
 	CountRestarts     bool          // container restarts count against BackoffLimit
 	Deadline          time.Duration // activeDeadlineSeconds, if HasDeadline
@@ -124,7 +124,8 @@ type JobCreate struct {
 // JobDelete is a pod to delete.
 type JobDelete struct {
 	Pod int // index into the given pods
-	// RemoveFinalizer first, so that the pod does not count as failed.
+	// RemoveFinalizer is set if the finalizer must be removed before the deletion. The pod then does not count as
+	// failed.
 	RemoveFinalizer bool
 }
 

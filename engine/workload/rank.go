@@ -39,7 +39,7 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 	return indices
 }
 
-// phaseRank: pending before unknown before running pods.
+// phaseRank orders pending before unknown before running pods.
 var phaseRank = [...]int{model.Pending: 0, model.UnknownPhase: 1, model.Running: 2, model.Succeeded: 3, model.Failed: 3}
 
 func compareReadySince(now time.Time, a, b *Pod) int {

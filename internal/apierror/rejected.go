@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRejected reports whether an error proves that the API server did not carry out the request. An error without a
+// IsRejected reports whether an error proves that the API server did not execute the request. An error without a
 // status is a connection error. Timeouts and server errors may be returned after the write.
 func IsRejected(err error) bool {
 	var status apierrors.APIStatus

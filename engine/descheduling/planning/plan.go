@@ -8,7 +8,7 @@ import (
 // Mode is whether the node of a move can be reserved until the replacement is scheduled.
 type Mode uint8
 
-// The modes. WithHolds: Holds are served and the pods' scheduler honors them.
+// The modes. WithHolds requires that Holds are served and that the pods' scheduler honors them.
 const (
 	WithHolds Mode = iota
 	WithoutHolds
@@ -31,8 +31,8 @@ type Move struct {
 	From, To string // node names; To is empty for a finished pod, which is only deleted
 	Details  *descheduling.PodDetails
 	Mode     Mode
-	// Emptied: From is to be emptied, so nothing moves there. The scheduler may prefer From and
-	// uses To because it is reserved.
+	// Emptied is set if From is to be emptied, so nothing moves there. The scheduler may prefer From and uses To
+	// because it is reserved.
 	Emptied bool
 	// TopNodes are, without Holds, the names of the nodes that the scheduler may choose, To among
 	// them.

@@ -11,14 +11,14 @@ import (
 // HighNodeUtilization moves the pods of underutilized nodes to other nodes, so that nodes
 // become empty.
 type HighNodeUtilization struct {
-	// Thresholds: a node at or below all of them is underutilized.
+	// Thresholds are the utilizations of which an underutilized node exceeds none.
 	Thresholds Thresholds
-	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
+	// NumberOfNodes is the number of underutilized nodes that must be exceeded for the strategy to run.
 	NumberOfNodes int
 	// OnlyThresholdingResources skips pods that request none of the resources of Thresholds
 	// (evictionModes: OnlyThresholdingResources).
 	OnlyThresholdingResources bool
-	// ExcludeNamespaces: pods of these namespaces are not evicted; their usage counts
+	// ExcludeNamespaces are the namespaces whose pods are not evicted; their usage counts
 	// (evictableNamespaces.exclude).
 	ExcludeNamespaces []string
 }

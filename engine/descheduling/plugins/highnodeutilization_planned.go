@@ -60,9 +60,8 @@ func (e *nodeEmptier) include(l *nodeUsage) {
 	e.round.SetExcluded(l.node, false)
 }
 
-// emptyNode moves all pods off a node, or none, and reports whether the node is empty. The
-// node remains a possible target meanwhile, so a pod that the scheduler would leave there is not
-// moved.
+// emptyNode moves all pods off a node, or none, and reports whether the node is empty. The node remains a possible
+// target meanwhile. A pod that the scheduler would place there again is not moved.
 func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 	var victims []*descheduling.Pod
 	for _, p := range e.round.PodsOn(l.node) {

@@ -10,23 +10,22 @@ import (
 
 // LowNodeUtilization moves pods from overutilized nodes to underutilized ones.
 type LowNodeUtilization struct {
-	// Thresholds: a node at or below all of them is underutilized.
+	// Thresholds are the utilizations of which an underutilized node exceeds none.
 	Thresholds Thresholds
-	// Targets: a node above any of them is overutilized. They name the same resources as
+	// Targets are the utilizations of which an overutilized node exceeds at least one. They name the same resources as
 	// Thresholds.
 	Targets Thresholds
-	// Deviation: Thresholds and Targets are distances from the average of all nodes, in percentage
-	// points.
+	// Deviation makes Thresholds and Targets distances from the average of all nodes, in percentage points.
 	Deviation bool
-	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
+	// NumberOfNodes is the number of underutilized nodes that must be exceeded for the strategy to run.
 	NumberOfNodes int
-	// ExcludeNamespaces: pods of these namespaces are not evicted; their usage counts
+	// ExcludeNamespaces are the namespaces whose pods are not evicted; their usage counts
 	// (evictableNamespaces.exclude).
 	ExcludeNamespaces []string
 	// PerNode limits the evictions of this strategy per node and run; nil means unlimited
 	// (evictionLimits.node).
 	PerNode *int
-	// UseMetrics: use Snapshot.Usage instead of requests (metricsUtilization).
+	// UseMetrics selects Snapshot.Usage instead of requests (metricsUtilization).
 	UseMetrics bool
 }
 

@@ -14,17 +14,15 @@ type PodLifeTime struct {
 	descheduling.Scope
 	// MaxAge since creation; nil means any age.
 	MaxAge *time.Duration
-	// States: the phase, status.reason, or a container's waiting or terminated reason; empty means
-	// any.
+	// States are values of the phase, status.reason, or a container's waiting or terminated reason; empty means any.
 	States []string
-	// Conditions: the pod must have one of them; empty means any.
+	// Conditions are those of which the pod must have one; empty means any.
 	Conditions []ConditionFilter
-	// ExitCodes: a container must have terminated with one of them; empty means any.
+	// ExitCodes are those of which a container must have terminated with one; empty means any.
 	ExitCodes []int32
-	// OwnerKinds: the pod must have an owner of one of them (empty means any), and none of
-	// ExcludeOwnerKinds.
+	// OwnerKinds are those of which the pod must have an owner (empty means any), and none of ExcludeOwnerKinds.
 	OwnerKinds, ExcludeOwnerKinds []string
-	// Init and Ephemeral: the states of such containers count, too.
+	// Init and Ephemeral include the states of such containers.
 	Init, Ephemeral bool
 }
 

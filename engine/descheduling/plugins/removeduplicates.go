@@ -12,7 +12,7 @@ import (
 // node keeps more than the average over the nodes that they can run on, rounded up.
 type RemoveDuplicates struct {
 	Namespaces descheduling.Namespaces
-	// ExcludeOwnerKinds: pods with an owner of such a kind are not evicted.
+	// ExcludeOwnerKinds are the kinds of owners whose pods are not evicted.
 	ExcludeOwnerKinds []string
 }
 

@@ -12,15 +12,15 @@ import (
 // RemoveFailedPods removes failed pods.
 type RemoveFailedPods struct {
 	descheduling.Scope
-	// ExcludeOwnerKinds: pods with an owner of such a kind are not evicted.
+	// ExcludeOwnerKinds are the kinds of owners whose pods are not evicted.
 	ExcludeOwnerKinds []string
 	// MinAge since creation; nil means any age.
 	MinAge *time.Duration
-	// Reasons: status.reason, or a container's waiting or terminated reason; empty means any.
+	// Reasons are values of status.reason, or a container's waiting or terminated reason; empty means any.
 	Reasons []string
-	// ExitCodes: a container must have terminated with one of them; empty means any.
+	// ExitCodes are those of which a container must have terminated with one; empty means any.
 	ExitCodes []int32
-	// Init: the states of init containers count, too.
+	// Init includes the states of init containers.
 	Init bool
 }
 

@@ -12,7 +12,7 @@ type RemovePodsHavingTooManyRestarts struct {
 	descheduling.Scope
 	// Threshold is the number of restarts, summed over the containers, at which a pod is removed.
 	Threshold int32
-	// Init: restarts of init containers count, too.
+	// Init includes the restarts of init containers.
 	Init bool
 	// States limits the pods by phase or container waiting reason; empty means any.
 	States []string

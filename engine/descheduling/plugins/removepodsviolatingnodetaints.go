@@ -12,7 +12,7 @@ import (
 // It ignores NoExecute taints, which the taint eviction controller enforces.
 type RemovePodsViolatingNodeTaints struct {
 	descheduling.Scope
-	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
+	// PreferNoSchedule includes taints with this effect, in addition to NoSchedule.
 	PreferNoSchedule bool
 	// Excluded taints are ignored; if Included is not empty, only those count. Both hold keys or
 	// key=value. At most one is set.

@@ -11,7 +11,7 @@ import (
 // Hints gives the queueing hints for unschedulable pods with one key; it implements queue.QueueingHints. Such pods are
 // rejected on each node by one of a set of plugins. An event that none of these plugins registered for does not change
 // that. Any other event gets a positive hint, or the hint names the plugin that now rejects the pods on the node of the
-// event. That plugin is added to the set. So no event is missed, although a positive hint may turn out to be wrong.
+// event. That plugin is added to the set. No event is missed, but a positive hint may be wrong.
 //
 // For a pod that may preempt, the hint is also positive if preempting all pods of lower priority on a node would make
 // it fit.
