@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// discardRecorder drops all events.
+// discardRecorder is an EventRecorder that drops all events.
 type discardRecorder struct{}
 
 func (discardRecorder) Event(runtime.Object, string, string, string)          {}

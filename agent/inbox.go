@@ -2,7 +2,7 @@ package agent
 
 import "sync"
 
-// inbox is the unbounded queue of what the loop must process. post never blocks, because the runtime may report from
+// inbox is the unbounded queue of functions that the loop calls. post never blocks, because the runtime may report from
 // within a call made by the loop.
 type inbox struct {
 	wake  func() // called after post
@@ -17,7 +17,7 @@ func (i *inbox) post(f func()) {
 	i.wake()
 }
 
-// process calls what has been posted and reports whether there was anything.
+// process calls the posted functions and reports whether there were any.
 func (i *inbox) process() bool {
 	i.mu.Lock()
 	items := i.items

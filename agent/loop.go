@@ -11,12 +11,12 @@ import (
 // The loop is the only code that accesses pods. In production Run calls it in one goroutine. Another runner calls Start,
 // Restore and Turn instead, and passes changes from the API server to ObservePod and ObserveNode.
 
-// maxRounds limits how often Turn processes what its own calls have posted, so that reports cannot delay status writes
-// indefinitely.
+// maxRounds limits how often Turn calls functions that were posted during the same Turn. Reports therefore cannot delay
+// status writes indefinitely.
 const maxRounds = 16
 
-// Turn processes what was posted and what is due, and starts status writes. It returns when it must be called again if
-// nothing is posted before, the zero time for never.
+// Turn calls the posted functions, handles due timers and starts status writes. It returns the latest time of the next
+// call; zero means after the next post.
 func (a *Agent) Turn() (next time.Time) {
 	for range maxRounds {
 		progress := a.inbox.process()

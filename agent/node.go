@@ -39,8 +39,8 @@ type node struct {
 	conditionsRestored sync.Once       // pressure gets the conditions that the API had at start
 	registered         atomic.Bool     // the API has, or had, the node
 	activePods         activePods
-	// restoredAllocations are those stored by the previous agent. allocationsChanged reports that the
-	// current ones are not stored.
+	// restoredAllocations are those stored by the previous agent. allocationsChanged is set while the current ones are
+	// not stored.
 	restoredAllocations map[types.UID]Allocation
 	allocationsChanged  bool
 	allocationsFailed   bool // the last attempt to store them failed

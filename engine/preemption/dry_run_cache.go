@@ -48,7 +48,7 @@ func (c *resultCounts) add(r *result, n int) {
 func (c *resultCounts) decisionCounts(n *podDemand) []decision.ReasonCount {
 	var out []decision.ReasonCount
 	if k := c.kinds[fitsAlready] + c.kinds[unresolvable]; k > 0 {
-		out = decision.AddReasonCounts(out, &notHelped, k)
+		out = decision.AddReasonCounts(out, &preemptionNotHelpful, k)
 	}
 	if k := c.kinds[noLowerPriority]; k > 0 {
 		out = decision.AddReasonCounts(out, &noVictims, k)

@@ -160,7 +160,7 @@ func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 		out = decision.AddReasonCounts(out, &noVictims, s.withoutVictims)
 	}
 	if k := nodes - s.withoutVictims - s.rejected - s.failed; k > 0 {
-		out = decision.AddReasonCounts(out, &notHelped, k)
+		out = decision.AddReasonCounts(out, &preemptionNotHelpful, k)
 	}
 	decision.SortReasonCounts(out)
 	return out
