@@ -36,7 +36,7 @@ func (d *Drain) schedulerIdle(t *step) bool {
 		if i == maxPendingChecked {
 			break
 		}
-		if d.stuckPods[p.UID] || d.isSettled(p) {
+		if d.stuckPods[p.UID] || d.isUnschedulable(p) {
 			continue
 		}
 		if !t.isOver(d.pendingTracker.since, d.timeouts.SchedulerIdle) {
@@ -47,8 +47,9 @@ func (d *Drain) schedulerIdle(t *step) bool {
 	return true
 }
 
-// isSettled reports whether a pending pod was tried and does not fit on any node now.
-func (d *Drain) isSettled(p *model.Pod) bool {
+// isUnschedulable reports whether the scheduler has nothing to do for a pending pod. The pod has an unknown scheduler, is
+// being deleted, has a scheduling gate, or was tried and fits on no node, not even after a preemption.
+func (d *Drain) isUnschedulable(p *model.Pod) bool {
 	placer := d.placers[p.Spec.SchedulerName]
 	if placer == nil || p.Deleting || placer.Gate(p) != nil {
 		return true
