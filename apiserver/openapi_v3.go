@@ -26,8 +26,8 @@ type openAPIv3 struct {
 	container *restful.Container
 	config    *common.OpenAPIV3Config
 	// hashOfUnbuilt is the hash in the list of a document that is not built yet. A request with it gets
-	// the document, but must not cache it by its URL. Each start has another one: a client that keeps
-	// documents by their hash must not take that of another version for the current one.
+	// the document, but must not cache it by its URL. Each start has another hash, because clients cache
+	// documents by their hash and another version of Berth may have other documents.
 	hashOfUnbuilt string
 
 	building  sync.Mutex                    // held while a document is built; locked before mutex
@@ -57,7 +57,7 @@ func (o *openAPIv3) serveList(w http.ResponseWriter, _ *http.Request) {
 	for _, service := range o.container.RegisteredWebServices() {
 		path := documentPath(service)
 		url := openAPIv3Path + "/" + path + "?hash=" + o.hashOfUnbuilt
-		if d := o.built(path); d != nil {
+		if d := o.builtDocument(path); d != nil {
 			url = d.url
 		}
 		list.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: url}
@@ -83,12 +83,12 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 
 // document returns the document of a path. It returns nil if there is none.
 func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
-	if d := o.built(path); d != nil {
+	if d := o.builtDocument(path); d != nil {
 		return d, nil
 	}
 	o.building.Lock()
 	defer o.building.Unlock()
-	if d := o.built(path); d != nil { // another request has built it
+	if d := o.builtDocument(path); d != nil { // another request has built it
 		return d, nil
 	}
 	for _, service := range o.container.RegisteredWebServices() {
@@ -107,8 +107,8 @@ func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
 	return nil, nil
 }
 
-// built returns the document of a path if it is built, and nil otherwise.
-func (o *openAPIv3) built(path string) *openAPIv3Document {
+// builtDocument returns the document of a path if it is built, and nil otherwise.
+func (o *openAPIv3) builtDocument(path string) *openAPIv3Document {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	return o.documents[path]

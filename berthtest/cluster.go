@@ -59,8 +59,8 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 	ctx, cancel := context.WithCancel(context.Background())
 	started, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
-		stopped <- rungroup.Run(ctx, func(p *rungroup.Group) error {
-			if err := c.start(p); err != nil {
+		stopped <- rungroup.Run(ctx, func(group *rungroup.Group) error {
+			if err := c.start(group); err != nil {
 				return err
 			}
 			close(started)
@@ -85,18 +85,18 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 }
 
 // start starts the components and blocks until the cluster is usable.
-func (c *Cluster) start(p *rungroup.Group) (err error) {
-	c.group = p
+func (c *Cluster) start(group *rungroup.Group) (err error) {
+	c.group = group
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", c.dir
 	localcluster.ApplySettings(&o, c.settings, nil)
-	if c.server, err = apiserver.New(p.Ctx, o); err != nil {
+	if c.server, err = apiserver.New(group.Ctx, o); err != nil {
 		return err
 	}
-	if err := localcluster.StartServer(p, c.server); err != nil {
+	if err := localcluster.StartServer(group, c.server); err != nil {
 		return err
 	}
-	if err := (localcluster.ControlPlane{Settings: c.settings}).Start(p, c.server); err != nil {
+	if err := (localcluster.ControlPlane{Settings: c.settings}).Start(group, c.server); err != nil {
 		return err
 	}
 	if err := c.connect(); err != nil {
@@ -105,23 +105,23 @@ func (c *Cluster) start(p *rungroup.Group) (err error) {
 	if c.nodes, err = localcluster.NewSimulatedNodes(c.server, c.settings); err != nil {
 		return err
 	}
-	c.nodes.Adopt(p, nil)
+	c.nodes.Adopt(group, nil)
 	for _, n := range c.options.nodes {
 		c.startAgent(n)
 	}
-	if err := localcluster.StartDefaultStorage(p, c.server.LoopbackConfig(), c.dir); err != nil {
+	if err := localcluster.StartDefaultStorage(group, c.server.LoopbackConfig(), c.dir); err != nil {
 		return err
 	}
-	if err := c.createCRDs(p.Ctx); err != nil {
+	if err := c.createCRDs(group.Ctx); err != nil {
 		return err
 	}
-	if _, err := localnodes.WaitForNodes(p.Ctx, c.server.LoopbackConfig(), c.options.nodes, nil); err != nil {
+	if _, err := localnodes.WaitForNodes(group.Ctx, c.server.LoopbackConfig(), c.options.nodes, nil); err != nil {
 		return err
 	}
-	if err := c.waitForServiceAccount(p.Ctx); err != nil {
+	if err := c.waitForServiceAccount(group.Ctx); err != nil {
 		return err
 	}
-	return c.createWebhooks(p.Ctx)
+	return c.createWebhooks(group.Ctx)
 }
 
 func (c *Cluster) connect() (err error) {

@@ -111,7 +111,7 @@ const stateMetricsObjects = `
 {apiVersion: v1, kind: ResourceQuota, metadata: {name: watched}, spec: {hard: {count/widgets.example.com: "1"}}}
 `
 
-// TestKubeStateMetrics stands in for kube-state-metrics, whose module cannot be downloaded. It watches the resources
+// TestKubeStateMetrics does what kube-state-metrics does, whose module cannot be downloaded. It watches the resources
 // that the program watches by default, with the permissions that its ClusterRole grants: list and watch. The reflectors
 // of client-go receive the existing objects and every change from one watch for each resource. No request fails, with
 // and without streaming lists.

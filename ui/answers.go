@@ -66,7 +66,7 @@ func (s *Server) answerWithin(w http.ResponseWriter, r *http.Request, config *re
 	// The error is ignored because the writers of tests do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	if ctx.Err() != nil {
-		writeError(w, http.StatusGatewayTimeout, tookTooLong(timeout))
+		writeError(w, http.StatusGatewayTimeout, timeoutMessage(timeout))
 		return
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Server) answerWithin(w http.ResponseWriter, r *http.Request, config *re
 	_, _ = w.Write(data)
 }
 
-func tookTooLong(timeout time.Duration) string {
+func timeoutMessage(timeout time.Duration) string {
 	return fmt.Sprintf("computing the answer took longer than %v: try again", timeout)
 }
 

@@ -98,7 +98,7 @@ func computeEvent(ctx context.Context, slots chan struct{}, timeout time.Duratio
 	}
 	f := failureOf(err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		f = failure{Code: http.StatusGatewayTimeout, Message: tookTooLong(timeout)}
+		f = failure{Code: http.StatusGatewayTimeout, Message: timeoutMessage(timeout)}
 	}
 	data, err = json.Marshal(f)
 	if err != nil {

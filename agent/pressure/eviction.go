@@ -13,7 +13,7 @@ import (
 )
 
 // NewEviction returns the request to the agent for an eviction at a time. immediate means that the agent kills the containers
-// without hooks or grace. The agent calls done when no process of the pod is left.
+// without hooks or grace. The agent calls done when no process of the pod remains.
 func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, immediate bool, at time.Time, done func()) agent.Eviction {
 	out := agent.Eviction{
 		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: immediate,

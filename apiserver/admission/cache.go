@@ -25,9 +25,9 @@ type cacheTracker struct {
 	lastWrite map[string]time.Time // last write per namespace; recordWrite removes expired entries
 }
 
-// stale reports whether a reader must bypass the cache for the objects of a namespace. "" stands
+// isStale reports whether a reader must bypass the cache for the objects of a namespace. "" stands
 // for cluster-scoped objects.
-func (c *cacheTracker) stale(namespace string) bool {
+func (c *cacheTracker) isStale(namespace string) bool {
 	if c.hasSynced == nil || !c.hasSynced() {
 		return true
 	}

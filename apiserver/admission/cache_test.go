@@ -31,7 +31,7 @@ func TestDefaultClassChangeMakesCacheStale(t *testing.T) {
 		if rejection := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); rejection != "" {
 			t.Errorf("%s: got rejection %q, want none", name, rejection)
 		}
-		if got := plugin.cache.stale(""); got != tc.stale {
+		if got := plugin.cache.isStale(""); got != tc.stale {
 			t.Errorf("%s: cache stale: got %v, want %v", name, got, tc.stale)
 		}
 	}
@@ -40,8 +40,8 @@ func TestDefaultClassChangeMakesCacheStale(t *testing.T) {
 func TestCacheIsStalePerNamespace(t *testing.T) {
 	limits := initialize(t, newLimitRanger())
 	admit(t, limits, create(corev1.Resource("limitranges"), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}}))
-	if !limits.cache.stale("ns") || limits.cache.stale("other") {
-		t.Errorf("after a write of a LimitRange: got stale cache for its namespace: %v, for another namespace: %v; want true, false", limits.cache.stale("ns"), limits.cache.stale("other"))
+	if !limits.cache.isStale("ns") || limits.cache.isStale("other") {
+		t.Errorf("after a write of a LimitRange: got stale cache for its namespace: %v, for another namespace: %v; want true, false", limits.cache.isStale("ns"), limits.cache.isStale("other"))
 	}
 }
 
@@ -77,7 +77,7 @@ func TestRelevantWritesMakeCacheStale(t *testing.T) {
 				t.Errorf("%s: got rejection %q, want none", name, rejection)
 			}
 		}
-		for kind, stale := range map[string]bool{"class": runtimeClass.cache.stale(""), "account": serviceAccount.cache.stale("ns"), "node": topologyLabels.cache.stale("")} {
+		for kind, stale := range map[string]bool{"class": runtimeClass.cache.isStale(""), "account": serviceAccount.cache.isStale("ns"), "node": topologyLabels.cache.isStale("")} {
 			if stale != (kind == tc.stale) {
 				t.Errorf("%s: %s cache stale: got %v, want %v", name, kind, stale, !stale)
 			}

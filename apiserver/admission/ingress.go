@@ -61,7 +61,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a admission.Attributes,
 }
 
 func (d *defaultIngressClass) list(ctx context.Context) ([]*networkingv1.IngressClass, error) {
-	if !d.cache.stale("") {
+	if !d.cache.isStale("") {
 		return d.lister.List(labels.Everything())
 	}
 	list, err := d.client.NetworkingV1().IngressClasses().List(ctx, metav1.ListOptions{})

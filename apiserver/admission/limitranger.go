@@ -108,7 +108,7 @@ func supportsAttributes(a admission.Attributes) bool {
 // ranges returns the LimitRanges of the namespace, sorted by name.
 func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
 	var items []*corev1.LimitRange
-	if l.cache.stale(namespace) {
+	if l.cache.isStale(namespace) {
 		list, err := l.client.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err

@@ -130,7 +130,7 @@ func (t *podTopologyLabels) addTopologyLabels(ctx context.Context, m *metav1.Obj
 }
 
 func (t *podTopologyLabels) getNode(ctx context.Context, name string) (*corev1.Node, error) {
-	if !t.cache.stale("") {
+	if !t.cache.isStale("") {
 		if node, err := t.lister.Get(name); err == nil {
 			return node, nil
 		}

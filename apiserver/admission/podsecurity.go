@@ -111,7 +111,7 @@ func (p *podSecurity) ValidateInitialization() error {
 // GetNamespace implements podsecurity.NamespaceGetter. It reads the store while the cache may lack
 // a change of the labels.
 func (p *podSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	if !p.cache.stale(name) {
+	if !p.cache.isStale(name) {
 		if namespace, err := p.namespaces.Get(name); err == nil {
 			return namespace, nil
 		}

@@ -120,7 +120,7 @@ func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod
 
 // get reads the class from the store if the cache is stale or does not have it.
 func (p *priority) get(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
-	if !p.cache.stale("") {
+	if !p.cache.isStale("") {
 		if class, err := p.lister.Get(name); err == nil {
 			return class, nil
 		}
@@ -132,7 +132,7 @@ func (p *priority) get(ctx context.Context, name string) (*schedulingv1.Priority
 // several, it returns the one with the lowest value.
 func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
 	var classes []*schedulingv1.PriorityClass
-	if p.cache.stale("") {
+	if p.cache.isStale("") {
 		list, err := p.client.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err

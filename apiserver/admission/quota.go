@@ -95,7 +95,7 @@ func (q *quotaAdmission) Validate(_ context.Context, a admission.Attributes, _ a
 
 // mayHaveQuota reports whether a namespace has a quota or the cache may lack one.
 func (q *quotaAdmission) mayHaveQuota(namespace string) bool {
-	if q.cache.stale(namespace) {
+	if q.cache.isStale(namespace) {
 		return true
 	}
 	quotas, err := q.lister.ResourceQuotas(namespace).List(labels.Everything())

@@ -118,7 +118,7 @@ func (r *runtimeClass) getClass(ctx context.Context, a admission.Attributes, pod
 		return nil, nil
 	}
 	name := *pod.Spec.RuntimeClassName
-	if !r.cache.stale("") {
+	if !r.cache.isStale("") {
 		if class, err := r.lister.Get(name); err == nil {
 			return class, nil
 		}

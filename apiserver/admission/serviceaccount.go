@@ -144,7 +144,7 @@ func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*core
 			case <-time.After(accountRetryInterval):
 			}
 		}
-		if !s.cache.stale(namespace) {
+		if !s.cache.isStale(namespace) {
 			if account, err := s.lister.ServiceAccounts(namespace).Get(name); err == nil {
 				return account, nil
 			}

@@ -37,7 +37,7 @@ func (c *storageClassReader) SetExternalKubeInformerFactory(f informers.SharedIn
 }
 
 func (c *storageClassReader) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
-	if !c.cache.stale("") {
+	if !c.cache.isStale("") {
 		return c.lister.List(labels.Everything())
 	}
 	list, err := c.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
@@ -52,7 +52,7 @@ func (c *storageClassReader) list(ctx context.Context) ([]*storagev1.StorageClas
 }
 
 func (c *storageClassReader) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
-	if !c.cache.stale("") {
+	if !c.cache.isStale("") {
 		if class, err := c.lister.Get(name); err == nil {
 			return class, nil
 		}

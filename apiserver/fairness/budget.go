@@ -10,7 +10,7 @@ type bodyUse struct {
 
 func (u *bodyUse) add(o bodyUse) { u.bytes, u.bodies = u.bytes+o.bytes, u.bodies+o.bodies }
 
-func (u bodyUse) within(limit bodyUse) bool {
+func (u bodyUse) isWithin(limit bodyUse) bool {
 	return u.bytes <= limit.bytes && u.bodies <= limit.bodies
 }
 
@@ -55,7 +55,7 @@ func (c *bodyCharge) change(by bodyUse) bool {
 	if ofUser == (bodyUse{}) {
 		delete(b.users, c.user)
 	}
-	return ofUser.within(b.perUser) && b.sum.within(b.total)
+	return ofUser.isWithin(b.perUser) && b.sum.isWithin(b.total)
 }
 
 // add charges n bytes and reports whether they are within the limits. n may be negative.

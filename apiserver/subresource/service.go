@@ -88,7 +88,7 @@ func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Servi
 			t.undo(ctx)
 			return
 		}
-		attempts.written(t)
+		attempts.recordWrite(t)
 	}, nil
 }
 

@@ -35,8 +35,8 @@ func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Se
 	return nil, nil
 }
 
-// holds reports whether the service or its old version already has the port.
-func (t *transaction) holds(port int32, old *corev1.Service) bool {
+// hasPort reports whether the service or its old version already has the port.
+func (t *transaction) hasPort(port int32, old *corev1.Service) bool {
 	c := allocation{nodePortPool, strconv.Itoa(int(port))}
 	return slices.Contains(t.allocated, c) || old != nil && slices.Contains(allocationsOf(old), c)
 }
@@ -44,7 +44,7 @@ func (t *transaction) holds(port int32, old *corev1.Service) bool {
 func (t *transaction) allocateRequestedPorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	var errs field.ErrorList
 	for i, port := range service.Spec.Ports {
-		if port.NodePort == 0 || t.holds(port.NodePort, old) {
+		if port.NodePort == 0 || t.hasPort(port.NodePort, old) {
 			continue
 		}
 		a := allocation{nodePortPool, strconv.Itoa(int(port.NodePort))}
@@ -96,7 +96,7 @@ func sharedPort(ports []corev1.ServicePort, i int) int32 {
 func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	port := &service.Spec.HealthCheckNodePort
 	switch {
-	case *port != 0 && t.holds(*port, old):
+	case *port != 0 && t.hasPort(*port, old):
 		return nil, nil
 	case *port != 0:
 		err := allocatePort(ctx, t.clusterIPs.allocator, *port, t.owner)

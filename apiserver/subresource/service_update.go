@@ -70,8 +70,8 @@ func (a *attempts) retry(ctx context.Context) {
 // mayBeWritten reports whether a failed attempt may have written the service.
 func (a *attempts) mayBeWritten() bool { return a != nil && a.writes }
 
-// written records that the store tries to write the service.
-func (a *attempts) written(t *transaction) {
+// recordWrite records that the store tries to write the service.
+func (a *attempts) recordWrite(t *transaction) {
 	if a != nil {
 		a.last = t
 	}

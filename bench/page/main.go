@@ -63,7 +63,7 @@ func (o *options) run() error {
 	return o.measure("http://" + listener.Addr().String() + page.Link())
 }
 
-// startAPI starts the stand-in of the API server in another process.
+// startAPI starts the fake API server in another process.
 func (o *options) startAPI() (url string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

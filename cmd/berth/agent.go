@@ -181,8 +181,8 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 		return err
 	}
 	cli.Printf(out, "Agent of %d simulated node(s) at %s. Press Ctrl-C to stop.\n", len(list), config.Host)
-	return rungroup.Run(ctx, func(p *rungroup.Group) error {
-		nodes.Start(p)
+	return rungroup.Run(ctx, func(group *rungroup.Group) error {
+		nodes.Start(group)
 		return nil
 	})
 }

@@ -123,26 +123,26 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 		if err := guard.Recheck(ctx); err != nil {
 			return err
 		}
-		return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		return rungroup.Run(ctx, func(group *rungroup.Group) error {
 			cli.Printf(out, "Controllers at %s: %s. Press Ctrl-C to stop.\n", config.Host, strings.Join(names, ", "))
-			p.Start("kube-controller-manager", guard.Watch)
+			group.Start("kube-controller-manager", guard.Watch)
 			if f.volumeDir != "" {
-				if err := localcluster.StartProvisioner(p, config, f.volumeDir); err != nil {
+				if err := localcluster.StartProvisioner(group, config, f.volumeDir); err != nil {
 					return err
 				}
 			}
-			return startControllers(p, config, settings, status, names)
+			return startControllers(group, config, settings, status, names)
 		})
 	}))
 }
 
 // startControllers starts the controllers with the CA of the API server, which may be in a file.
-func startControllers(p *rungroup.Group, config *rest.Config, s settings.Settings, status *controllermanager.StatusServer, names []string) error {
+func startControllers(group *rungroup.Group, config *rest.Config, s settings.Settings, status *controllermanager.StatusServer, names []string) error {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {
 		return fmt.Errorf("loading the CA of the API server: %w", err)
 	}
-	return controllermanager.Start(p, config, loaded.CAData, s, status, names...)
+	return controllermanager.Start(group, config, loaded.CAData, s, status, names...)
 }
 
 // newStatusServer listens on --metrics-bind-address. If the address is the default and

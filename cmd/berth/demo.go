@@ -87,19 +87,19 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	var actsErr error
 	// The control plane and the nodes must outlive Ctrl-C until the demo has removed its
 	// objects, so they do not use ctx.
-	err = rungroup.Run(context.WithoutCancel(ctx), func(p *rungroup.Group) error {
+	err = rungroup.Run(context.WithoutCancel(ctx), func(group *rungroup.Group) error {
 		if target != nil {
 			fmt.Fprintf(out, "Using the cluster at %s, with separate nodes and a separate namespace.\n", target.config.Host)
 		} else {
 			fmt.Fprintln(out, "No running cluster found; starting a temporary one.")
-			if target, err = startDemoCluster(p, dir.dataDir(), settings, log); err != nil {
+			if target, err = startDemoCluster(group, dir.dataDir(), settings, log); err != nil {
 				return err
 			}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
-		actsErr = f.runActs(ctx, p.Ctx, out, target, dir, settings)
+		defer context.AfterFunc(group.Ctx, func() { cancel(context.Cause(group.Ctx)) })()
+		actsErr = f.runActs(ctx, group.Ctx, out, target, dir, settings)
 		return rungroup.ErrStopped
 	})
 	closeLog()
@@ -138,13 +138,13 @@ func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target
 	}
 	defer nodeSet.close()
 	var actsErr error
-	err = rungroup.Run(nodesCtx, func(p *rungroup.Group) error {
-		if err := nodeSet.start(ctx, p); err != nil {
+	err = rungroup.Run(nodesCtx, func(group *rungroup.Group) error {
+		if err := nodeSet.start(ctx, group); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
+		defer context.AfterFunc(group.Ctx, func() { cancel(context.Cause(group.Ctx)) })()
 		nodeSet.printSummary(out)
 		o := nodeSet.options()
 		o.Config, o.Scheduler, o.Acts, o.Out = target.config, scheduler, f.acts, out

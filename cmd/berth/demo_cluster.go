@@ -79,15 +79,15 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 }
 
 // startDemoCluster starts a control plane without nodes.
-func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
+func startDemoCluster(group *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
 	localcluster.ApplySettings(&o, settings, nil)
-	server, err := apiserver.New(p.Ctx, o)
+	server, err := apiserver.New(group.Ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := localcluster.StartServer(p, server); err != nil {
+	if err := localcluster.StartServer(group, server); err != nil {
 		return nil, err
 	}
 	output := upOutput{w: io.Discard}
@@ -95,7 +95,7 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 		return nil, err
 	}
 	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog}
-	if err := plane.Start(p, server); err != nil {
+	if err := plane.Start(group, server); err != nil {
 		return nil, err
 	}
 	config, err := cli.ClientConfig(server.KubeconfigPath(), "berth-demo")

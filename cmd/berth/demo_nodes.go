@@ -80,14 +80,14 @@ func newDemoNodeSet(ctx context.Context, target *demoCluster, dir demoDir, s set
 }
 
 // start starts the agents and waits until the nodes are schedulable.
-func (c *demoNodeSet) start(ctx context.Context, p *rungroup.Group) error {
+func (c *demoNodeSet) start(ctx context.Context, group *rungroup.Group) error {
 	var nodes []*corev1.Node
 	var names []string
 	var err error
 	if c.simulatedReason == "" {
-		names, err = c.names, c.startVirtualNodes(p)
+		names, err = c.names, c.startVirtualNodes(group)
 	} else {
-		nodes, err = c.startSimulatedNodes(p)
+		nodes, err = c.startSimulatedNodes(group)
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *demoNodeSet) start(ctx context.Context, p *rungroup.Group) error {
 	return err
 }
 
-func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, error) {
+func (c *demoNodeSet) startSimulatedNodes(group *rungroup.Group) ([]*corev1.Node, error) {
 	var nodes []*corev1.Node
 	for _, name := range c.names {
 		n := agent.NewNode(name, resource.MustParse(demoCPU), *resource.NewQuantity(demoMemory, resource.BinarySI))
@@ -120,7 +120,7 @@ func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, er
 	if err != nil {
 		return nil, err
 	}
-	s.Start(p)
+	s.Start(group)
 	return nodes, nil
 }
 

@@ -100,7 +100,7 @@ func pushLargeImage(address string) (string, error) {
 	return ref.Name(), remote.Write(ref, image)
 }
 
-func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
+func (c *demoNodeSet) startVirtualNodes(group *rungroup.Group) error {
 	for i, node := range c.names {
 		config, err := c.cluster.credential(pki.Node(node))
 		if err != nil {
@@ -109,7 +109,7 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 		o := nodeagent.Options{Name: node, Config: config, LowDiskMiB: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint}, InsecureRegistries: []string{c.registry},
 			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
-		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.pool, size, o) })
+		group.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.pool, size, o) })
 	}
 	return nil
 }

@@ -181,19 +181,19 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	if err != nil {
 		return err
 	}
-	return rungroup.Run(ctx, func(p *rungroup.Group) error {
-		if err := localcluster.StartServer(p, server); err != nil {
+	return rungroup.Run(ctx, func(group *rungroup.Group) error {
+		if err := localcluster.StartServer(group, server); err != nil {
 			return err
 		}
-		otherNodes, err := o.startComponents(p, server, nodes, settings, dir, &output, log)
+		otherNodes, err := o.startComponents(group, server, nodes, settings, dir, &output, log)
 		if err != nil {
 			return err
 		}
-		if output.page, err = o.startPage(p, server, settings, journalPath); err != nil {
+		if output.page, err = o.startPage(group, server, settings, journalPath); err != nil {
 			return err
 		}
 		if settings.Inputs != nil {
-			p.Start("recording of node pressure", func(ctx context.Context) error {
+			group.Start("recording of node pressure", func(ctx context.Context) error {
 				return reports.RecordPressure(ctx, server.LoopbackConfig(), settings.Inputs, log.slog)
 			})
 		}
@@ -234,35 +234,35 @@ func (o *upOptions) openJournal(dir string, settings *settings.Settings, log *lo
 
 // startComponents starts everything but the API server and waits until the nodes accept
 // pods. It returns the number of other nodes in the cluster.
-func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, output *upOutput, log *logFile) (otherNodes int, err error) {
+func (o *upOptions) startComponents(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, output *upOutput, log *logFile) (otherNodes int, err error) {
 	config := server.LoopbackConfig()
 	if err := output.listen(); err != nil {
 		return 0, err
 	}
 	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
 		OnStatusServer: func(status *controllermanager.StatusServer) error {
-			return o.descheduler.start(p, config, settings, status)
+			return o.descheduler.start(group, config, settings, status)
 		}}
-	if err := plane.Start(p, server); err != nil {
+	if err := plane.Start(group, server); err != nil {
 		return 0, err
 	}
-	if err := o.startSimulatedNodes(p, server, nodes, settings); err != nil {
+	if err := o.startSimulatedNodes(group, server, nodes, settings); err != nil {
 		return 0, err
 	}
-	if err := o.services.start(p, config, &o.local, &settings); err != nil {
+	if err := o.services.start(group, config, &o.local, &settings); err != nil {
 		return 0, err
 	}
-	if err := o.local.start(p, server, settings); err != nil {
+	if err := o.local.start(group, server, settings); err != nil {
 		return 0, err
 	}
-	if otherNodes, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
+	if otherNodes, err = localnodes.WaitForNodes(group.Ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
-	return otherNodes, localcluster.StartDefaultStorage(p, config, dir)
+	return otherNodes, localcluster.StartDefaultStorage(group, config, dir)
 }
 
 // startSimulatedNodes starts the simulated nodes, and adopts those that other clients create.
-func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings) error {
+func (o *upOptions) startSimulatedNodes(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings) error {
 	simulated, err := localcluster.NewSimulatedNodes(server, settings)
 	if err != nil {
 		return err
@@ -271,10 +271,10 @@ func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Ser
 	for _, n := range nodes {
 		managed = append(managed, n.Name)
 	}
-	if err := simulated.Start(p, nodes); err != nil {
+	if err := simulated.Start(group, nodes); err != nil {
 		return err
 	}
-	simulated.Adopt(p, managed)
+	simulated.Adopt(group, managed)
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (d *upDescheduler) policyFileName() string {
 
 // start starts the descheduler if there is a policy. It logs its work; its metrics are on
 // the controllers' endpoint.
-func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settings.Settings, status *controllermanager.StatusServer) error {
+func (d *upDescheduler) start(group *rungroup.Group, c *rest.Config, settings settings.Settings, status *controllermanager.StatusServer) error {
 	if d.policyFile == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 		}
 		return err
 	}
-	p.Start("descheduler", func(ctx context.Context) error {
+	group.Start("descheduler", func(ctx context.Context) error {
 		for {
 			err := runWithLease(ctx, e, c, io.Discard, work)
 			if !errors.Is(err, leaderelection.ErrLost) {

@@ -187,7 +187,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 }
 
 // start starts the agents, each with the credential of its node.
-func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
+func (f *upLocalNodes) start(group *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
 		return nodeagent.Options{Name: name, Config: config, LowDiskMiB: f.lowDisk, InsecureRegistries: f.insecureRegistries, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
@@ -203,7 +203,7 @@ func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settin
 			o.Embedded = &nodeagent.Embedded{}
 		}
 		o.OnStop = func(pods int) { printRemainingPods(os.Stderr, o.Name, pods, f.remainingPodsHint(o.Name)) }
-		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
+		group.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
 	}
 	if f.virtualNodes == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settin
 		}
 		size := f.size
 		size.Index = i
-		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, pool, size, o) })
+		group.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, pool, size, o) })
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 
 // startPage serves the web page and returns its address, nil without a page. The page uses the address of the API
 // server, not the connection in process: each request is authenticated like any other client's.
-func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, settings settings.Settings, journal string) (net.Addr, error) {
+func (o *upOptions) startPage(group *rungroup.Group, server *apiserver.Server, settings settings.Settings, journal string) (net.Addr, error) {
 	if o.page.address == "" {
 		return nil, nil
 	}
@@ -46,11 +46,11 @@ func (o *upOptions) startPage(p *rungroup.Group, server *apiserver.Server, setti
 	if err != nil {
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
-	address, stopped, err := o.page.serve(page, certificate, clientCA, p.Ctx.Done())
+	address, stopped, err := o.page.serve(page, certificate, clientCA, group.Ctx.Done())
 	if err != nil {
 		return nil, err
 	}
-	p.Start("web page", func(context.Context) error {
+	group.Start("web page", func(context.Context) error {
 		<-stopped
 		return nil
 	})

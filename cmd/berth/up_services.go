@@ -150,7 +150,7 @@ func clusterDNSAddress(serviceRange string) (netip.Addr, error) {
 }
 
 // start starts the service proxy and cluster DNS.
-func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNodes, set *settings.Settings) error {
+func (u *upServices) start(group *rungroup.Group, c *rest.Config, local *upLocalNodes, set *settings.Settings) error {
 	k := &set.Kubelet
 	if !local.enabled() {
 		return nil
@@ -161,16 +161,16 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 			return err
 		}
 		local.awaitEndpoints = proxy.AwaitUnrouted
-		p.Start("service proxy", proxy.Run)
+		group.Start("service proxy", proxy.Run)
 	}
 	admin, err := kubernetes.NewForConfig(c)
 	if err != nil {
 		return err
 	}
 	if !u.dnsIP.IsValid() {
-		return dns.Unregister(p.Ctx, admin)
+		return dns.Unregister(group.Ctx, admin)
 	}
-	if err := dns.Register(p.Ctx, admin, u.dnsIP); err != nil {
+	if err := dns.Register(group.Ctx, admin, u.dnsIP); err != nil {
 		return u.disableDNS(err, local, k)
 	}
 	c = cli.Impersonate(c, pki.Component("cluster-dns").Name)
@@ -180,7 +180,7 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 		return err
 	}
 	o := dns.Options{Client: client, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf, OwnAddresses: []netip.Addr{u.dnsIP}, Log: klog.Background()}
-	p.Start("cluster DNS", func(ctx context.Context) error { return dns.Run(ctx, o, admin) })
+	group.Start("cluster DNS", func(ctx context.Context) error { return dns.Run(ctx, o, admin) })
 	return nil
 }
 

@@ -41,7 +41,7 @@ var certManager = software{
 		kubectl("no container has restarted", "get pods -n cert-manager -o jsonpath={.items[*].status.containerStatuses[*].restartCount}").prints("^0 0 0$"),
 		helm("the chart is uninstalled", "uninstall cert-manager --namespace cert-manager --wait"),
 		kubectl("the namespace is deleted", "delete namespace cert-manager --timeout=100s"),
-		kubectl("its API is removed", "get certificates").isDenied(noResource),
+		kubectl("its API is no longer served", "get certificates").mustFail(noResource),
 	},
 }
 

@@ -21,9 +21,9 @@ const documentHead = "# Software on Berth\n\n" +
 	"| `ARGS` | more flags: `-keep`, `-update`, `-berth`, `-programs`, `-dir` |\n\n" +
 	"A run of all software and suites writes this page; a run of some does so with `ARGS=-update`.\n"
 
-// standInText is the section about software that a test stands in for.
-const standInText = "\n## kube-state-metrics\n\n" +
-	"kube-state-metrics is not installed: its Go module could not be downloaded. The test `TestKubeStateMetrics` in `e2e/` stands in for\n" +
+// kubeStateMetricsText is the section about kube-state-metrics, which a test replaces.
+const kubeStateMetricsText = "\n## kube-state-metrics\n\n" +
+	"kube-state-metrics is not installed: its Go module could not be downloaded. The test `TestKubeStateMetrics` in `e2e/` replaces\n" +
 	"it. A service account that may only list and watch, as the program's ClusterRole grants, runs reflectors of client-go on all 28\n" +
 	"resources that the program watches by default, and on endpoints. Each reflector receives the objects that exist, and an object that\n" +
 	"is created, updated and deleted, from one watch and without a failed request. The test does not check the program's metrics.\n"
@@ -46,7 +46,7 @@ func documentText(results map[string]result) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", s.name, cmp.Or(r.version, s.version), s.job, works, checks, r.date, remarks)
 	}
 	b.WriteString(suitesText(results))
-	b.WriteString(standInText)
+	b.WriteString(kubeStateMetricsText)
 	for _, s := range allSoftware {
 		fmt.Fprintf(&b, "\n## %s\n\nModule `%s`. Checks, in this order:\n\n", s.name, s.module)
 		for _, c := range s.checks {

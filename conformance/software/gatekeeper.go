@@ -20,7 +20,7 @@ var gatekeeper = software{
 		apply("a constraint template in Rego is created", gatekeeperTemplate),
 		apply("a constraint of the new kind is created", gatekeeperConstraint),
 		kubectl("a namespace without the label is denied", "create namespace denied --dry-run=server").
-			isDenied(`admission webhook "validation\.gatekeeper\.sh" denied the request: .*missing labels: \{"owner"\}`),
+			mustFail(`admission webhook "validation\.gatekeeper\.sh" denied the request: .*missing labels: \{"owner"\}`),
 		apply("a namespace with the label is admitted", "{apiVersion: v1, kind: Namespace, metadata: {name: admitted, labels: {owner: me}}}"),
 		apply("a constraint template in CEL is created", gatekeeperNativeTemplate),
 		kubectl("Gatekeeper generates a ValidatingAdmissionPolicy", "get validatingadmissionpolicy gatekeeper-k8sowner -o jsonpath={.spec.paramKind.kind},{.status.typeChecking}").
@@ -29,7 +29,7 @@ var gatekeeper = software{
 		kubectl("Gatekeeper generates a ValidatingAdmissionPolicyBinding", "get validatingadmissionpolicybinding gatekeeper-owner -o jsonpath={.spec.paramRef.name}").
 			prints("^owner$"),
 		kubectl("the API server denies a ConfigMap", "create configmap denied --dry-run=server").
-			isDenied("ValidatingAdmissionPolicy 'gatekeeper-k8sowner' with binding 'gatekeeper-owner' denied request: an owner is required"),
+			mustFail("ValidatingAdmissionPolicy 'gatekeeper-k8sowner' with binding 'gatekeeper-owner' denied request: an owner is required"),
 		apply("a mutation is created", gatekeeperMutation),
 		{does: "a webhook applies the mutation to a new ConfigMap", want: "^done$", args: []string{"create", "-f", "-", "--dry-run=server", "-o", "jsonpath={.metadata.annotations.mutated}"},
 			input: "{apiVersion: v1, kind: ConfigMap, metadata: {name: mutated, namespace: default, labels: {owner: me}}}"},
@@ -38,7 +38,7 @@ var gatekeeper = software{
 		kubectl("the definitions and policies that it generated are deleted", "get crd,validatingadmissionpolicy,validatingadmissionpolicybinding -o jsonpath={.items[*].metadata.name}").
 			prints(`^(\S+\.(externaldata|expansion|config|mutations|status|syncset|templates|connection)\.gatekeeper\.sh ?)+$`),
 		kubectl("everything is uninstalled", "delete -f {source}/deploy/gatekeeper.yaml --timeout=100s"),
-		kubectl("its namespace is deleted", "get namespace gatekeeper-system").isDenied("NotFound"),
+		kubectl("its namespace is deleted", "get namespace gatekeeper-system").mustFail("NotFound"),
 	},
 }
 

@@ -35,7 +35,7 @@ var karpenter = software{
 		kubectl("the node pool is deleted", "delete nodepool,kwoknodeclass --all --timeout=100s"),
 		helm("the chart is uninstalled", "uninstall karpenter --namespace kube-system --wait"),
 		kubectl("the CustomResourceDefinitions are deleted", "delete -f {source}/kwok/charts/crds -f {source}/kwok/apis/crds --timeout=100s"),
-		kubectl("its API is removed", "get nodepools").isDenied(noResource),
+		kubectl("its API is no longer served", "get nodepools").mustFail(noResource),
 	},
 }
 

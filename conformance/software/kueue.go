@@ -47,7 +47,7 @@ var kueue = software{
 		kubectl("kubectl explain shows the definition's documentation", "explain clusterqueue.spec.preemption.withinClusterQueue").prints("LowerPriority"),
 		kubectl("the jobs, queues and the flavor are deleted", "delete job,localqueue,clusterqueue,resourceflavor,workloadpriorityclass --all --timeout=100s"),
 		kubectl("everything is uninstalled", "delete -k {source}/config/default --timeout=100s"),
-		kubectl("its namespace is deleted", "get namespace kueue-system").isDenied("NotFound"),
+		kubectl("its namespace is deleted", "get namespace kueue-system").mustFail("NotFound"),
 	},
 }
 

@@ -80,8 +80,8 @@ func (s step) prints(want string) step {
 	return s
 }
 
-// isDenied returns a step that must fail with a message that matches a regular expression.
-func (s step) isDenied(want string) step {
+// mustFail returns a step that must fail with a message that matches a regular expression.
+func (s step) mustFail(want string) step {
 	s.want, s.denied = want, true
 	return s
 }

@@ -101,7 +101,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestProblem(t *testing.T) {
-	plain, printed, denied := kubectl("", "get x"), kubectl("", "get x").prints("^a b$"), kubectl("", "get x").isDenied("no .* left")
+	plain, printed, denied := kubectl("", "get x"), kubectl("", "get x").prints("^a b$"), kubectl("", "get x").mustFail("no .* left")
 	failed := errors.New("exit status 1")
 	for _, c := range []struct {
 		step   step

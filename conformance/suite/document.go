@@ -14,7 +14,7 @@ const generatedLine = "<!-- Generated: go test ./conformance/suite -run TestConf
 // documentHead is the beginning of docs/reference/conformance.md.
 const documentHead = "# Conformance\n\n" +
 	"`make conformance` runs the specs of Kubernetes' conformance suite " + kubernetesVersion + " on a cluster of `berth up` with two virtual nodes. It\n" +
-	"needs root, busybox and some network programs, but no registry: stand-ins replace the test images. Specs run four at a time,\n" +
+	"needs root, busybox and some network programs, but no registry: substitutes replace the test images. Specs run four at a time,\n" +
 	"specs marked [Serial] or [Disruptive] one at a time. A spec that fails is run again alone; its second result counts.\n\n" +
 	"| variable | meaning |\n" +
 	"| --- | --- |\n" +

@@ -20,7 +20,7 @@ const testImages = "registry.k8s.io/e2e-test-images/"
 // pulledImage is the image of the spec with the pull policy Always.
 const pulledImage = testImages + "kitten:1.8"
 
-// packImages writes an archive with a stand-in for each image of the conformance specs and returns its path.
+// packImages writes an archive with a substitute for each image of the conformance specs and returns its path.
 func packImages(ctx context.Context, t *toolset) (string, error) {
 	start := time.Now()
 	specs, err := imageSpecs(ctx, t)
@@ -38,7 +38,7 @@ func packImages(ctx context.Context, t *toolset) (string, error) {
 	return archive, nil
 }
 
-// imageSpecs returns the contents of the stand-ins by image reference.
+// imageSpecs returns the contents of the substitutes by image reference.
 func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 	base, err := baseFiles(ctx, t.shell)
 	if err != nil {

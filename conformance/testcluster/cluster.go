@@ -96,7 +96,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 		return err
 	}
 	start := time.Now()
-	for !c.ready(ctx) {
+	for !c.isReady(ctx) {
 		select {
 		case err := <-c.done:
 			c.done <- err
@@ -134,8 +134,8 @@ func enterCommand(process *exec.Cmd) []string {
 	return []string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", process.Process.Pid)}
 }
 
-// ready reports whether two nodes are ready.
-func (c *Cluster) ready(ctx context.Context) bool {
+// isReady reports whether two nodes are ready.
+func (c *Cluster) isReady(ctx context.Context) bool {
 	out, err := exec.CommandContext(ctx, c.Kubectl, "--kubeconfig", c.Kubeconfig, "get", "nodes", "-o",
 		`jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`).Output()
 	return err == nil && strings.Count(string(out), "True") == 2

@@ -30,7 +30,7 @@ const (
 	directNetworks = "127.0.0.0/8,10.0.0.0/8,192.0.2.0/24,.svc,.cluster.local"
 )
 
-// imageRegistry is a stand-in of the registries whose images nodes must pull. It uses HTTPS with its own certificates.
+// imageRegistry replaces the registries whose images nodes must pull. It uses HTTPS with its own certificates.
 type imageRegistry struct {
 	servers      map[string]*httptest.Server // key: host
 	proxy        *http.Server                // set by serveProxy

@@ -37,8 +37,8 @@ same machine. Run %s on Linux %s, cgroups %s. ` + "`make critest`" + ` repeats i
 names the field. "Skipped" counts specs that the suite itself skips, for example because the machine has no AppArmor. The
 rate is passed / (passed + failed).
 
-The suite pulls images from public registries. ` + "`make critest`" + ` serves stand-ins for them, based on busybox, to both runtimes. The
-digest of the image that is pulled by digest is that of the stand-in. Nothing else in the suite is changed.
+The suite pulls images from public registries. ` + "`make critest`" + ` serves substitutes for them, based on busybox, to both runtimes. The
+digest of the image that is pulled by digest is that of the substitute. Nothing else in the suite is changed.
 
 The embedded runtime always applies no_new_privs and its seccomp filter. Kubernetes' defaults request neither, so the runtime cannot
 refuse these requests, and the specs that check for their absence fail.

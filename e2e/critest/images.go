@@ -33,7 +33,7 @@ const (
 	group  = "root:x:0:\nwww-data:x:33:\n" + overflowUser + ":x:65534:\n"
 )
 
-// addImages adds the stand-in images to a registry. It returns the digest of digestRepository.
+// addImages adds the substitute images to a registry. It returns the digest of digestRepository.
 func addImages(registry *oci.Registry, standin string) (digest string, err error) {
 	program, err := os.ReadFile(standin)
 	if err != nil {
@@ -98,7 +98,7 @@ func addImages(registry *oci.Registry, standin string) (digest string, err error
 func busyboxLayer() ([]oci.File, error) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
-		return nil, fmt.Errorf("stand-in images: %w: install busybox-static", err)
+		return nil, fmt.Errorf("substitute images: %w: install busybox-static", err)
 	}
 	code, err := os.ReadFile(busybox)
 	if err != nil {

@@ -89,7 +89,7 @@ type environment struct {
 	berth    string // program
 }
 
-// prepare builds the programs and serves the stand-in images.
+// prepare builds the programs and serves the substitute images.
 func prepare(ctx context.Context, dir string) (*environment, error) {
 	e := &environment{dir: dir, berth: filepath.Join(dir, "berth")}
 	standin := filepath.Join(dir, "standin")

@@ -21,10 +21,10 @@ const (
 )
 
 // digestConstant matches the constant with the digest of the image that the suite pulls by digest.
-// No other image can have that digest, so the suite is built with the digest of the stand-in.
+// No other image can have that digest, so the suite is built with the digest of the substitute.
 var digestConstant = regexp.MustCompile(`(testLinuxImageWithDigest\s*=\s*registry \+ "test-image-digest@)sha256:[0-9a-f]{64}`)
 
-// buildSuite builds critest for a stand-in image with the digest. It returns the program's path and
+// buildSuite builds critest for a substitute image with the digest. It returns the program's path and
 // the version of the suite.
 func buildSuite(ctx context.Context, dir, digest string) (program, version string, err error) {
 	if _, err := goCommand(ctx, suiteModule, "mod", "download", "sigs.k8s.io/cri-tools"); err != nil { // else it has no directory

@@ -23,5 +23,5 @@
 //
 // Differences from Kubernetes: there the due time is set once, when the taint is first observed, does not follow
 // edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
-// Kubernetes gives up a pod whose eviction fails five times; this package retries it.
+// Kubernetes stops after the eviction of a pod has failed five times; this package retries it.
 package tainteviction

@@ -81,7 +81,7 @@ var components = []component{
 	{"engine/order", 0, "comparisons of times and booleans that state machines share"},
 	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
 	{"conformance/software", unlayered, "installs other projects' software and checks that it works"},
-	{"conformance/suite", unlayered, "runs Kubernetes' conformance suite: builds it, packs stand-in images, starts a cluster"},
+	{"conformance/suite", unlayered, "runs Kubernetes' conformance suite: builds it, packs substitute images, starts a cluster"},
 	{"conformance/testcluster", unlayered, "for commands that run other software: builds it, packs images, starts a cluster"},
 	{"deploy", unlayered, "manifests for a Kubernetes cluster and a Grafana dashboard, with their tests"},
 	{"e2e", unlayered, "tests of the built binary"},

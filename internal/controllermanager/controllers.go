@@ -143,7 +143,7 @@ var Controllers = []controller{
 
 // Start starts all controllers, or only those with the given names. ca is the CA that pods use to
 // verify the API server. status exports their metrics.
-func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
+func Start(group *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -166,12 +166,12 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Setting
 	if err != nil {
 		return err
 	}
-	p.Start("holds", func(ctx context.Context) error {
+	group.Start("holds", func(ctx context.Context) error {
 		return shared.avoidHolds.Run(ctx, holds, client.Discovery(), shared.env, shared.log)
 	})
 	for _, c := range Controllers {
 		if len(names) == 0 || slices.Contains(names, c.Name) {
-			p.Start(c.Name, func(ctx context.Context) error { return c.run(ctx, shared) })
+			group.Start(c.Name, func(ctx context.Context) error { return c.run(ctx, shared) })
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ type ControlPlane struct {
 
 // Start starts the scheduler, the controllers and the certificates controller, each with the
 // permissions of its user.
-func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
+func (c ControlPlane) Start(group *rungroup.Group, server *apiserver.Server) error {
 	config, authority := server.LoopbackConfig(), server.Authority()
 	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	options := scheduler.FromSettings(c.Settings)
@@ -42,7 +42,7 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	if options.Certificate, err = ServingCertificate(authority, "kube-scheduler"); err != nil {
 		return err
 	}
-	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, options) })
+	group.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, options) })
 	status := controllermanager.NewStatusServer(c.ControllersListener, c.Settings)
 	if status.Certificate, err = ServingCertificate(authority, "kube-controller-manager"); err != nil {
 		return err
@@ -53,15 +53,15 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 		}
 	}
 	config = cli.Impersonate(config, pki.ControllerManager().Name)
-	if err := status.Serve(p.Ctx, &p.WaitGroup, config); err != nil {
+	if err := status.Serve(group.Ctx, &group.WaitGroup, config); err != nil {
 		return err
 	}
-	if err := controllermanager.Start(p, config, authority.CAPEM(), c.Settings, status); err != nil {
+	if err := controllermanager.Start(group, config, authority.CAPEM(), c.Settings, status); err != nil {
 		return err
 	}
 	// A controller that ends stops the group, so the controllers are healthy while the group runs.
-	server.SetComponentCheck(componentstatus.ControllerManager, func(context.Context) error { return context.Cause(p.Ctx) })
-	p.Start("certificates", func(ctx context.Context) error { return RunCertificates(ctx, server) })
+	server.SetComponentCheck(componentstatus.ControllerManager, func(context.Context) error { return context.Cause(group.Ctx) })
+	group.Start("certificates", func(ctx context.Context) error { return RunCertificates(ctx, server) })
 	return nil
 }
 

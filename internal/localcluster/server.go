@@ -39,13 +39,13 @@ func ApplySettings(o *apiserver.Options, s settings.Settings, overridden func(fl
 
 // StartServer starts the API server, which ends last, and blocks until it is ready. It returns an
 // error if the group ends first.
-func StartServer(p *rungroup.Group, server *apiserver.Server) error {
-	p.StartLast("API server", server.Run)
+func StartServer(group *rungroup.Group, server *apiserver.Server) error {
+	group.StartLast("API server", server.Run)
 	select {
 	case <-server.Ready():
 		return nil
-	case <-p.Ctx.Done():
-		return context.Cause(p.Ctx)
+	case <-group.Ctx.Done():
+		return context.Cause(group.Ctx)
 	}
 }
 

@@ -34,7 +34,7 @@ func NewSimulatedNodes(server *apiserver.Server, s settings.Settings) (*Simulate
 }
 
 // Start starts nodes with one agent. They stop when the group does.
-func (s *SimulatedNodes) Start(p *rungroup.Group, nodes []*corev1.Node) error {
+func (s *SimulatedNodes) Start(group *rungroup.Group, nodes []*corev1.Node) error {
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (s *SimulatedNodes) Start(p *rungroup.Group, nodes []*corev1.Node) error {
 	if err != nil {
 		return err
 	}
-	agent.Start(p)
+	agent.Start(group)
 	return nil
 }
 
 // Adopt simulates the nodes that other clients create. managed are the nodes that have an agent.
-func (s *SimulatedNodes) Adopt(p *rungroup.Group, managed []string) {
+func (s *SimulatedNodes) Adopt(group *rungroup.Group, managed []string) {
 	adoption := &localnodes.Adoption{Config: s.config, Settings: s.settings, Serving: s.serving, PodCIDRTimeout: s.timeout, Managed: managed}
-	adoption.Start(p)
+	adoption.Start(group)
 }

@@ -22,14 +22,14 @@ const VolumesDir = "volumes"
 
 // StartProvisioner starts the controller that provisions volumes as directories below
 // root.
-func StartProvisioner(p *rungroup.Group, config *rest.Config, root string) error {
+func StartProvisioner(group *rungroup.Group, config *rest.Config, root string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	p.Start("volume provisioner", func(ctx context.Context) error {
+	group.Start("volume provisioner", func(ctx context.Context) error {
 		return localprovisioner.Run(ctx, client, root, klog.Background())
 	})
 	return nil
@@ -37,14 +37,14 @@ func StartProvisioner(p *rungroup.Group, config *rest.Config, root string) error
 
 // StartDefaultStorage creates the default StorageClass unless it exists, and starts its
 // provisioner. Volumes are below the data directory dir.
-func StartDefaultStorage(p *rungroup.Group, config *rest.Config, dir string) error {
+func StartDefaultStorage(group *rungroup.Group, config *rest.Config, dir string) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	_, err = client.StorageV1().StorageClasses().Create(p.Ctx, localprovisioner.Class(), metav1.CreateOptions{})
+	_, err = client.StorageV1().StorageClasses().Create(group.Ctx, localprovisioner.Class(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("storageclass %s: %w", localprovisioner.ClassName, err)
 	}
-	return StartProvisioner(p, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, VolumesDir))
+	return StartProvisioner(group, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, VolumesDir))
 }

@@ -45,8 +45,8 @@ type adoptedNode struct {
 }
 
 // Start watches nodes. The nodes stop when the group does.
-func (a *Adoption) Start(p *rungroup.Group) {
-	p.Start("adopted nodes", a.run)
+func (a *Adoption) Start(group *rungroup.Group) {
+	group.Start("adopted nodes", a.run)
 }
 
 func (a *Adoption) run(ctx context.Context) error {
@@ -103,8 +103,8 @@ func (a *Adoption) simulate(ctx context.Context, manifest *corev1.Node) error {
 	if err != nil {
 		return err
 	}
-	return rungroup.Run(ctx, func(p *rungroup.Group) error {
-		s.Start(p)
+	return rungroup.Run(ctx, func(group *rungroup.Group) error {
+		s.Start(group)
 		return nil
 	})
 }

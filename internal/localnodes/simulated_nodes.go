@@ -75,16 +75,16 @@ func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, even
 }
 
 // Start starts the agent and its servers.
-func (s *SimulatedNodes) Start(p *rungroup.Group) {
-	p.Start("nodes", s.agent.Run)
-	p.Start("node pressure", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
-	p.Start("node events", func(ctx context.Context) error {
+func (s *SimulatedNodes) Start(group *rungroup.Group) {
+	group.Start("nodes", s.agent.Run)
+	group.Start("node pressure", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+	group.Start("node events", func(ctx context.Context) error {
 		<-ctx.Done()
 		s.events.Shutdown()
 		return nil
 	})
 	if s.server != nil {
-		p.Start("node server", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+		group.Start("node server", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}
 }
 

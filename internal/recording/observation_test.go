@@ -104,7 +104,7 @@ func TestEqualObservationsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestObservationsBeforeStart checks that they are ignored.
+// TestObservationsBeforeStart checks that observations before Start are ignored.
 func TestObservationsBeforeStart(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Open(dir, Options{Writer: "up"})

@@ -411,7 +411,7 @@ func TestSegmentFull(t *testing.T) {
 		size, initial int64
 		want          bool
 	}{{60 * mi, mi, false}, {65 * mi, mi, true}, {65 * mi, 60 * mi, false}, {121 * mi, 60 * mi, true}} {
-		if got := (&segmentFile{size: x.size, initial: x.initial}).full(maxBytes); got != x.want {
+		if got := (&segmentFile{size: x.size, initial: x.initial}).isFull(maxBytes); got != x.want {
 			t.Errorf("%d MiB with a snapshot of %d MiB: got full %t, want %t", x.size/mi, x.initial/mi, got, x.want)
 		}
 	}

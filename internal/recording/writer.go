@@ -196,14 +196,14 @@ func (w *writer) write() (written int64, err error) {
 		w.retryAt = time.Now().Add(retryInterval)
 		return 0, err
 	}
-	if w.segment.full(w.o.MaxBytes) {
+	if w.segment.isFull(w.o.MaxBytes) {
 		w.endSegment(false)
 	}
 	return int64(len(w.frame)), nil
 }
 
-// full reports whether the next step must start a segment.
-func (s *segmentFile) full(maxBytes int64) bool {
+// isFull reports whether the next step must start a segment.
+func (s *segmentFile) isFull(maxBytes int64) bool {
 	return s.size > maxBytes/minSegments && s.size > 4*s.initial || s.size > maxSegment && s.size > 2*s.initial || s.size > maxBytes/2
 }
 

@@ -82,7 +82,7 @@ func recordedObjects(state *recording.State) []any {
 }
 
 // drainAt returns what `berth drain --what-if -o json` would have returned at a time. Replicas of workloads are not
-// recorded: the preview assumes that each has the number that it wants.
+// recorded: the preview assumes that each has its desired replicas.
 func (a Source) drainAt(ctx context.Context, config *rest.Config, nodes []string, o drain.Options, at time.Time) ([]byte, error) {
 	state, err := a.whatIfState(ctx, config, at)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 // Update is a change of what the page shows.
 type Update struct {
 	Changes
-	Reset  []string          `json:"reset,omitempty"`  // kinds whose earlier objects are to be forgotten first
+	Reset  []string          `json:"reset,omitempty"`  // kinds whose earlier objects the client deletes first
 	Errors map[string]string `json:"errors,omitempty"` // by kind; "" after a complete list
 	// Unauthorized reports that the API server does not accept the credentials any more.
 	Unauthorized bool `json:"-"`

@@ -6,5 +6,5 @@
 // scripted usage cost nothing.
 //
 // Invariants: the manager reports a node to the agent only when it changes. An evicted pod counts
-// as terminating until the agent reports that none of its processes is left.
+// as terminating until the agent reports that none of its processes remains.
 package scripted

@@ -90,7 +90,7 @@ func list(config *rest.Config) error {
 	return err
 }
 
-// testRun stands in for the test of berthtest.Start.
+// testRun is the testing.TB of a cluster that runs outside of a test.
 type testRun struct {
 	testing.TB
 	err      error

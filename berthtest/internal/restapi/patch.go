@@ -18,7 +18,7 @@ var patchTypes = []types.PatchType{types.JSONPatchType, types.MergePatchType, ty
 
 // patch patches an object or its status.
 func (s *Server) patch(q *request) (any, error) {
-	stored, err := s.stored(q)
+	stored, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// stored returns the object of a request as stored. It must not be changed.
-func (s *Server) stored(q *request) (store.Object, error) {
+// storedObject returns the object of a request as stored. It must not be changed.
+func (s *Server) storedObject(q *request) (store.Object, error) {
 	if o, ok := s.Store.Get(q.kind.stored, q.key()); ok {
 		return o, nil
 	}
@@ -23,7 +23,7 @@ func (s *Server) stored(q *request) (store.Object, error) {
 }
 
 func (s *Server) get(q *request) (any, error) {
-	o, err := s.stored(q)
+	o, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func metadataOf(o store.Object) *metav1.PartialObjectMetadata {
 }
 
 func (s *Server) list(q *request) (any, error) {
-	objects, err := s.selected(q)
+	objects, err := s.selectedObjects(q)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func (s *Server) list(q *request) (any, error) {
 	return out, nil
 }
 
-// selected returns the stored objects that a request selects, by key.
-func (s *Server) selected(q *request) (out []store.Object, err error) {
+// selectedObjects returns the stored objects that a request selects, by key.
+func (s *Server) selectedObjects(q *request) (out []store.Object, err error) {
 	matches, err := q.selector()
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type Server struct {
 
 	// Backend.Do protects the fields below.
 	history   []store.Change // the latest commits
-	forgotten uint64         // revision of the last commit that is no longer in history
+	compacted uint64         // revision of the last commit that is no longer in history
 	watches   []*watch
 	names     uint64 // number of generated names
 }

@@ -109,7 +109,7 @@ func (q *request) evictionResult(r displacement.EvictionResponse) (code int, bod
 
 // scale returns or changes the Scale of a workload.
 func (s *Server) scale(q *request) (any, error) {
-	stored, err := s.stored(q)
+	stored, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *Server) scale(q *request) (any, error) {
 	if _, err := s.update(q, workload); err != nil {
 		return nil, err
 	}
-	current, err := s.stored(q)
+	current, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}

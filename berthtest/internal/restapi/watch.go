@@ -46,7 +46,7 @@ func (s *Server) watch(q *request) (*watch, error) {
 	initial := query.Get("sendInitialEvents") == "true"
 	switch version := query.Get("resourceVersion"); {
 	case initial || version == "" || version == "0":
-		objects, err := s.selected(q)
+		objects, err := s.selectedObjects(q)
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +71,8 @@ func (w *watch) replay(version string) error {
 	if err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("resourceVersion %q: must be a number", version))
 	}
-	if from < w.s.forgotten {
-		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, w.s.forgotten))
+	if from < w.s.compacted {
+		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, w.s.compacted))
 	}
 	for _, c := range w.s.history {
 		if c.Revision > from {
@@ -85,7 +85,7 @@ func (w *watch) replay(version string) error {
 // Observe passes a commit to the watches. Backend.Do must be running.
 func (s *Server) Observe(c store.Change) {
 	if len(s.history) == maxHistory {
-		s.forgotten = s.history[maxHistory/2-1].Revision
+		s.compacted = s.history[maxHistory/2-1].Revision
 		s.history = slices.Delete(s.history, 0, maxHistory/2)
 	}
 	s.history = append(s.history, c)

@@ -123,7 +123,7 @@ func (s *Server) replace(q *request) (any, error) {
 
 // update replaces an object or its status, by the rules of the kind.
 func (s *Server) update(q *request, o store.Object) (any, error) {
-	stored, err := s.stored(q)
+	stored, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (s *Server) delete(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.stored(q)
+	o, err := s.storedObject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Server) deleteCollection(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.selected(q)
+	objects, err := s.selectedObjects(q)
 	for _, o := range slices.Clone(objects) {
 		if err == nil {
 			err = s.deleteObject(q, o, options)
