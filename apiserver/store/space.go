@@ -119,7 +119,7 @@ func (g *spaceGuard) updateLevel() {
 	previous := g.level
 	g.level = next
 	if next == spaceOK {
-		klog.InfoS("The store accepts all writes again", "dir", g.dir, "availableBytes", g.available(), "thresholdBytes", g.threshold())
+		klog.InfoS("The store accepts all writes again", "directory", g.dir, "availableBytes", g.available(), "thresholdBytes", g.threshold())
 	} else if previous < next {
 		klog.ErrorS(g.describe(), "The store is read-only")
 	}

@@ -88,7 +88,7 @@ func (d *upDescheduler) start(group *rungroup.Group, c *rest.Config, settings se
 	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: evacuation.PlanTimeouts(), Metrics: deschedulerMetrics, Log: log,
 		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
 		OnReport: func(r *descheduler.Report) {
-			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Duration, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)
+			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusalCounts", r.RefusalCounts, "duration", r.Duration, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)
 		}}
 	// The Lease makes this descheduler visible to other deschedulers. Its identity is fixed, so that after
 	// a crash it need not wait for its own Lease to expire.

@@ -28,6 +28,6 @@ func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) f
 		}
 		logged[key] = true
 		log.Warn("Disruption budgets are not debited for preemption: the role needs update of poddisruptionbudgets/status, see deploy/scheduler.yaml",
-			"budget", key, "error", err)
+			"budget", key, "err", err)
 	}
 }

@@ -39,7 +39,7 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 			advertised = true
 			if err := s.updateHoldSupport(ctx); err != nil && ctx.Err() == nil && err.Error() != lastError {
 				lastError = err.Error()
-				s.log.Warn("Failed to advertise Hold support; the descheduler will not create Reserve Holds", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "error", err)
+				s.log.Warn("Failed to advertise Hold support; the descheduler will not create Reserve Holds", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "err", err)
 			}
 		case advertised:
 			advertised = s.withdrawHoldSupport() != nil

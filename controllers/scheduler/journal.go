@@ -81,7 +81,7 @@ func journalEntry(t trace) journal.Decision {
 
 func (w *journalWriter) write(list []journal.Decision) {
 	if err := w.decisions.Append(list...); err != nil {
-		w.log.Error("Failed to write decisions to the journal", "count", len(list), "error", err)
+		w.log.Error("Failed to write decisions to the journal", "count", len(list), "err", err)
 	}
 	if n := w.dropped.Swap(0); n > 0 {
 		w.log.Warn("Decisions were dropped: the journal is too slow", "count", n)

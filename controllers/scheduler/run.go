@@ -147,10 +147,10 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		ConvertPod: s.source.ConvertPod, PodScheduled: func(p *model.Pod) *corev1.PodCondition { return s.source.PodScheduled(p.UID) }, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(kind string, err error) {
-			s.log.Error("Failed to record the displacement of a victim", "kind", kind, "error", err)
+			s.log.Error("Failed to record the displacement of a victim", "kind", kind, "err", err)
 		},
 		OnUndoFailed: func(a displacement.Action, err error) {
-			s.log.Error("Failed to undo a preemption", "action", fmt.Sprintf("%T", a), "error", err)
+			s.log.Error("Failed to undo a preemption", "action", fmt.Sprintf("%T", a), "err", err)
 		}})
 	s.pool = executor.NewPool(x, o.BindWorkers, func(out scheduling.Outcome) { s.source.Push(out) })
 	s.events.SlowDownWhile(func() bool { return s.pool.Pending() > 0 })
@@ -246,7 +246,7 @@ func (s *scheduler) runInformers(ctx context.Context) {
 // onExtenderError counts and logs an extender error that does not fail the pod.
 func (s *scheduler) onExtenderError(extender, verb string, err error) {
 	s.metrics.extenderFailed(extender, verb)
-	s.log.Warn("Extender failed; ignored", "extender", extender, "error", err)
+	s.log.Warn("Extender failed; ignored", "extender", extender, "err", err)
 }
 
 // drain waits for requests in flight, up to shutdownTimeout.

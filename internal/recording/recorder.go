@@ -270,7 +270,7 @@ func (r *Recorder) encodePending() (steps int, encoded bool) {
 func (r *Recorder) report(err error) {
 	switch {
 	case err != nil && !r.w.failing:
-		r.o.Log.Error("Failed to record the scheduler's inputs; steps are dropped until it works again", "directory", r.dir, "error", err)
+		r.o.Log.Error("Failed to record the scheduler's inputs; steps are dropped until it works again", "directory", r.dir, "err", err)
 	case err == nil && r.w.failing:
 		r.o.Log.Info("Recording the scheduler's inputs works again", "droppedSteps", r.dropped.Load())
 	}

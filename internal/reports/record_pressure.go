@@ -37,7 +37,7 @@ func RecordPressure(ctx context.Context, config *rest.Config, recorder *recordin
 	defer ticker.Stop()
 	for next := ""; ; {
 		if next, err = recordPressureOnce(ctx, client, config, recorder, next); err != nil && ctx.Err() == nil {
-			log.Warn("Failed to record the pressure of nodes", "error", err)
+			log.Warn("Failed to record the pressure of nodes", "err", err)
 		}
 		select {
 		case <-ctx.Done():
