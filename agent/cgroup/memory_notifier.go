@@ -55,7 +55,7 @@ func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, erro
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		_ = unix.Close(usage)
-		return nil, fmt.Errorf("eventfd: %w", err)
+		return nil, fmt.Errorf("creating an eventfd: %w", err)
 	}
 	n := &MemoryNotifier{mechanism: "threshold events of memory.usage_in_bytes", fd: fd, events: unix.POLLIN, usageFD: usage, level: levels[0]}
 	for _, level := range levels {

@@ -129,7 +129,7 @@ func (p *pod) release() error {
 	}
 	p.finishRuns()
 	if err := r.opts.Volumes.Teardown(uid); err != nil {
-		return fmt.Errorf("volumes: %w", err)
+		return fmt.Errorf("removing the volumes: %w", err)
 	}
 	if err := r.removeCgroups(r.ctx, p.latest()); err != nil {
 		return err

@@ -30,7 +30,7 @@ const minAlarmInterval = 2 * time.Millisecond
 func (w *waiter) open() error {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		return fmt.Errorf("eventfd: %w", err)
+		return fmt.Errorf("creating an eventfd: %w", err)
 	}
 	w.waker = fd
 	w.fds[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
@@ -70,7 +70,7 @@ func (w *waiter) wait(d time.Duration) (trigger string, err error) {
 		return byClock, nil
 	case err != nil:
 		time.Sleep(max(d, 10*time.Millisecond)) // keep polling
-		return byClock, fmt.Errorf("poll: %w", err)
+		return byClock, fmt.Errorf("waiting for the alarm: %w", err)
 	case n == 0:
 		return byClock, nil
 	}

@@ -47,7 +47,7 @@ func sleeperProgram() (path string, args []string, err error) {
 	}
 	fd, err := unix.MemfdCreate("sleeper", 0)
 	if err != nil {
-		return "", nil, fmt.Errorf("memfd_create: %w", err)
+		return "", nil, fmt.Errorf("creating a memfd: %w", err)
 	}
 	if _, err := unix.Write(fd, program); err != nil {
 		return "", nil, err

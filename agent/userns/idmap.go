@@ -67,7 +67,7 @@ func probe(path string) error {
 	defer namespace.Close()
 	tree, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {
-		return fmt.Errorf("open_tree: %w", err)
+		return fmt.Errorf("cloning the mount: %w", err)
 	}
 	defer unix.Close(tree)
 	return unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(namespace.Fd())})

@@ -25,7 +25,7 @@ func (b *ballast) create() (err error) {
 	}
 	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("ballast: %w", err)
+		return fmt.Errorf("creating the ballast file: %w", err)
 	}
 	defer f.Close()
 	defer func() {

@@ -148,7 +148,7 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 func reportPair(kind int) (agentEnd *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, -1, fmt.Errorf("socketpair: %w", err)
+		return nil, -1, fmt.Errorf("creating a socket pair: %w", err)
 	}
 	if err := unix.SetNonblock(pair[0], true); err != nil {
 		return nil, -1, errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))

@@ -72,7 +72,7 @@ func (s *shimFactory) start(ctx context.Context, request string, files []int) (*
 		}
 		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // an unreaped child: its ID cannot be reused
 		if err != nil {
-			return nil, fmt.Errorf("pidfd_open: %w", err)
+			return nil, fmt.Errorf("opening a pidfd: %w", err)
 		}
 		return watchProcess(pid, fd, true)
 	}
