@@ -145,8 +145,8 @@ func TestWorkQueueBacksOff(t *testing.T) {
 	}
 }
 
-// TestWorkQueueLimitsWorkers checks that keys wait for a free worker in order, and that a key that is added while it is
-// processed is processed once more.
+// TestWorkQueueLimitsWorkers checks that keys wait for a free worker in order. A key that is added while it is processed
+// is processed once more.
 func TestWorkQueueLimitsWorkers(t *testing.T) {
 	w, c := start(t)
 	var log []string

@@ -38,8 +38,8 @@ func doublingTo15Minutes(t time.Duration) (n float64) {
 	return n
 }
 
-// TestRejectedPodsGrowLogarithmically checks that a node which rejects all pods of an owner gets
-// few pods in the first ten minutes, and at most one in ten minutes afterwards.
+// TestRejectedPodsGrowLogarithmically checks how many pods an owner creates on a node that rejects all of them. It must
+// create few in the first ten minutes, and at most one in ten minutes afterwards.
 func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const scenario = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
 	for name, tc := range pinnedOwners {

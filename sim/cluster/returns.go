@@ -33,8 +33,8 @@ func (r *returnCounter) recordEviction(p *corev1.Pod, now time.Time) {
 	}
 }
 
-// recordBinding records a bound pod as the replacement of the owner's first evicted pod, unless the bound pod was created
-// more than a second before that eviction.
+// recordBinding records a bound pod as the replacement of the owner's first evicted pod. A pod that was created more
+// than a second before that eviction is not a replacement.
 func (r *returnCounter) recordBinding(p *corev1.Pod, createdAt time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || r.replacements[p.UID] {

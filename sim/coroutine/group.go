@@ -91,8 +91,8 @@ func (g *Group) Wait(start func(resume func())) {
 // Exit ends the running coroutine, as if its process were killed.
 func (g *Group) Exit() { panic(killed{}) }
 
-// ForEach calls f with the numbers from 0 to n-1, at most limit at the same time, each in a coroutine with the name of
-// the running one, and waits until all have returned.
+// ForEach calls f with the numbers from 0 to n-1 and waits until all calls have returned. At most limit calls run at the
+// same time, each in a coroutine with the name of the running one.
 func (g *Group) ForEach(n, limit int, f func(i int)) {
 	if n == 1 {
 		f(0)

@@ -24,8 +24,8 @@ expect at 5m pending 0
 until 5m
 `
 
-// TestPreemptionStorm checks that the invariants hold after every step, that each victim is
-// preempted once, and that no pod is preempted unnecessarily, even if the scheduler is killed.
+// TestPreemptionStorm checks that the invariants hold after every step. Each victim is preempted once, and no pod is
+// preempted unnecessarily, even if the scheduler is killed.
 func TestPreemptionStorm(t *testing.T) {
 	s, err := Parse("storm", storm)
 	if err != nil {
