@@ -48,7 +48,7 @@ func (d *Drain) schedulerIdle(t *step) bool {
 }
 
 // isUnschedulable reports whether the scheduler has nothing to do for a pending pod. The pod has an unknown scheduler, is
-// being deleted, has a scheduling gate, or was tried and fits on no node, not even after a preemption.
+// being deleted, has a scheduling gate, or fits on no node, even after a preemption.
 func (d *Drain) isUnschedulable(p *model.Pod) bool {
 	placer := d.placers[p.Spec.SchedulerName]
 	if placer == nil || p.Deleting || placer.Gate(p) != nil {
