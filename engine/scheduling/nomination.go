@@ -168,18 +168,18 @@ func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// resendNomination retries an unanswered Preempt unless it would now overdraw a budget.
+// resendNomination retries an unanswered Preempt unless a budget no longer allows it.
 func (m *Machine) resendNomination(now time.Time, n *nomination) {
-	if b := m.overdrawnBudget(n); b != nil {
+	if b := m.exceededBudget(n); b != nil {
 		m.handlePreemptRefused(now, n, Outcome{Result: Refused, Reason: "a disruption budget no longer allows it", Budgets: []*model.Budget{b}})
 		return
 	}
 	m.sendNomination(now, n)
 }
 
-// overdrawnBudget returns a budget that no longer allows an unanswered Preempt, because too few
+// exceededBudget returns a budget that no longer allows an unanswered Preempt, because too few
 // pods would be healthy without its victims, or nil.
-func (m *Machine) overdrawnBudget(n *nomination) *model.Budget {
+func (m *Machine) exceededBudget(n *nomination) *model.Budget {
 	if displacement.Preemption.Policy().Overrules(n.choice) {
 		return nil
 	}
