@@ -183,6 +183,7 @@ func (p *Pod) writeReasons(b *strings.Builder, preview bool) {
 // verdict returns the last line, with the exit code unless the drain was interrupted.
 func (r *Result) verdict(preview bool) string {
 	code := r.ExitCode()
+	deleted := r.Count(OutcomeTerminating)+r.Count(OutcomeRemoved) > 0
 	suffix := fmt.Sprintf(" (exit code %d).", code)
 	if r.Interrupted {
 		suffix = "."
@@ -192,9 +193,9 @@ func (r *Result) verdict(preview bool) string {
 		return "Some pods can never move unless an object changes" + suffix
 	case code == 3:
 		return "Some pods are waiting" + suffix
-	case r.Count(OutcomeTerminating) > 0 && preview:
+	case deleted && preview:
 		return "All pods will be deleted."
-	case r.Count(OutcomeTerminating) > 0:
+	case deleted:
 		return "All pods are deleted."
 	case preview:
 		return "All pods move."
