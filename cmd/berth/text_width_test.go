@@ -108,7 +108,7 @@ func TestWideTextHasALinePerRow(t *testing.T) {
 	file := writeFile(t, "dump.yaml", longNames.Replace(pendingDump))
 	out, _, err := runBerth("queue", "-o", "wide", "-f", file)
 	lines := slices.Collect(strings.Lines(out))
-	if err != nil || len(lines) != 3 || !strings.HasSuffix(lines[1], "NOMINATED NODE\n") || !strings.HasPrefix(lines[2], longNamespace+"/recommendation-api") {
-		t.Errorf("got error %v and\n%s\nwant a headline, a header and one row", err, out)
+	if err != nil || len(lines) != 4 || lines[1] != "\n" || !strings.HasSuffix(lines[2], "NOMINATED NODE\n") || !strings.HasPrefix(lines[3], longNamespace+"/recommendation-api") {
+		t.Errorf("got error %v and\n%s\nwant a headline, an empty line, a header and one row", err, out)
 	}
 }
