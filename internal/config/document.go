@@ -67,7 +67,7 @@ func parseDocument(file string, doc []byte) (Document, error) {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if !bytes.HasPrefix(js, []byte("{")) {
+	if !bytes.HasPrefix(js, []byte("{")) && string(js) != "null" {
 		return Document{}, errors.New("must be an object with apiVersion and kind")
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &typeMeta); err != nil {
