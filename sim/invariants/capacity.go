@@ -72,10 +72,11 @@ func (a *Checker) recordNodeVersion(c store.Change) {
 		}
 	}
 	r.versions = retained
-	if c.New != nil && a.scheduler.Converter() != nil {
-		if n, ok := a.scheduler.Converter().Compile(c.New).(*model.Node); ok {
-			r.versions = append(r.versions, nodeVersion{node: n})
-		}
+	if c.New == nil {
+		return
+	}
+	if n, ok := a.w.Converter().Convert(c.New).(*model.Node); ok {
+		r.versions = append(r.versions, nodeVersion{node: n})
 	}
 }
 

@@ -29,14 +29,9 @@ func (s *Scheduler) newExecutor(p *process) *executor.Executor {
 	}, p.Client, "scheduler", p.WithTicker)
 	return executor.New(executor.Options{Client: p.Client, Timeout: requestTimeout, WithTimeout: p.WithTimeout, NewLock: p.NewLock, Now: s.w.Now, Events: events,
 		PodScheduled: func(m *model.Pod) *corev1.PodCondition { return podScheduled(p.Pod(m.Key()), m.UID) },
-		ConvertPod: func(o *corev1.Pod) *model.Pod {
-			m := p.converter.Pod(o)
-			p.objects[m] = o
-			return m
-		},
+		ConvertPod:   s.converter.Pod,
 		ConvertBudget: func(o *policyv1.PodDisruptionBudget) *model.Budget {
-			m, _ := p.converter.Compile(o).(*model.Budget)
-			p.objects[m] = o
+			m, _ := s.converter.Compile(o).(*model.Budget)
 			return m
 		}})
 }
@@ -80,15 +75,6 @@ func (s *Scheduler) execute(p *process, e scheduling.Effect) {
 		o.Requests = &sim.Operation{}
 	}
 	out := p.executor.Execute(kubeclient.WithOperation(context.Background(), o), e)
-	in := informer.Input{Event: out, Object: p.objects[out.Pod]}
-	for _, b := range out.Budgets {
-		if object, ok := p.objects[b].(*policyv1.PodDisruptionBudget); ok {
-			in.Budgets = append(in.Budgets, object)
-		}
-	}
-	p.inbox = append(p.inbox, in)
-	if len(p.effects) == 1 {
-		clear(p.objects)
-	}
+	p.inbox = append(p.inbox, informer.Input{Event: out})
 	s.ScheduleStep()
 }

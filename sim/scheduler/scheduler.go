@@ -39,6 +39,7 @@ type Scheduler struct {
 	o             Options
 	client        *sim.Client
 	process       *process // nil while it is stopped or not synced
+	converter     *informer.Converter
 	stepScheduled bool
 	wakeSeq       int       // invalidates earlier wake-ups
 	stepsAtTime   int       // steps without time passing
@@ -48,19 +49,17 @@ type Scheduler struct {
 // process is a running scheduler.
 type process struct {
 	*reconciler.Process
-	machine   *scheduling.Machine
-	converter *informer.Converter
-	executor  *executor.Executor
-	inbox     []informer.Input
-	events    []scheduling.Event
-	stepped   bool                           // at least once
-	effects   map[string][]scheduling.Effect // by pod UID: the effect that is executed, and those that wait for it
-	objects   map[any]store.Object           // by model: what the executor read for outcomes that are not delivered yet
+	machine  *scheduling.Machine
+	executor *executor.Executor
+	inbox    []informer.Input
+	events   []scheduling.Event
+	stepped  bool                           // at least once
+	effects  map[string][]scheduling.Effect // by pod UID: the effect that is executed, and those that wait for it
 }
 
 // New starts a scheduler.
 func New(w *sim.World, o Options) *Scheduler {
-	s := &Scheduler{w: w, o: o}
+	s := &Scheduler{w: w, o: o, converter: informer.NewConverter()}
 	kinds := store.SchedulingKinds[:]
 	if o.IgnoreHolds {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
@@ -71,11 +70,11 @@ func New(w *sim.World, o Options) *Scheduler {
 
 // start creates an empty machine. The objects in the cache are delivered next.
 func (s *Scheduler) start(r *reconciler.Process) error {
-	p := &process{Process: r, machine: scheduling.New(s.o.Machine), converter: informer.NewConverter(),
-		effects: map[string][]scheduling.Effect{}, objects: map[any]store.Object{}}
+	s.converter = informer.NewConverter()
+	p := &process{Process: r, machine: scheduling.New(s.o.Machine), effects: map[string][]scheduling.Effect{}}
 	p.executor = s.newExecutor(p)
 	r.OnChange = func(k store.Kind, old, current store.Object) {
-		p.inbox = p.converter.OnChange(p.inbox, store.Change{Kind: k, Old: old, New: current})
+		p.inbox = s.converter.OnChange(p.inbox, store.Change{Kind: k, Old: old, New: current})
 		s.ScheduleStep()
 	}
 	r.OnStop = func() { s.process = nil }
@@ -166,5 +165,5 @@ func (s *Scheduler) Machine() *scheduling.Machine {
 	return s.process.machine
 }
 
-// Converter returns the converter of the running scheduler's inputs.
-func (s *Scheduler) Converter() *informer.Converter { return s.process.converter }
+// Converter returns the converter of the scheduler's inputs.
+func (s *Scheduler) Converter() *informer.Converter { return s.converter }
