@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,6 +32,10 @@ func (c *connection) Pod(string) *corev1.Pod { return nil }
 // retransmits them. The seed decides whether a request in flight is executed when the agent is killed.
 func (c *connection) Send(r *sim.Request) {
 	p, w, key := c.p, c.p.m.a.w, r.Key
+	execute := r.Execute
+	if strings.HasPrefix(key, corev1.NamespaceNodeLease+"/") {
+		execute = func() error { return nil } // see leases
+	}
 	fault := sim.NoFault
 	if w.Faults().LosesWrite(key) {
 		if fault = sim.RequestLost; w.Faults().Hash("answer/"+key)%2 == 0 {
@@ -41,7 +46,7 @@ func (c *connection) Send(r *sim.Request) {
 		if p.stopped && w.Faults().Hash("cut/agent/"+key)%2 == 0 {
 			return
 		}
-		err := sim.PerformWrite(fault, key, r.Execute)
+		err := sim.PerformWrite(fault, key, execute)
 		c.p.m.transmit(func() {
 			if !p.stopped {
 				p.enter(func() { r.OnResult(err) })

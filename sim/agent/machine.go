@@ -54,18 +54,18 @@ func (m *machine) restart() {
 	if o, ok := m.a.w.API().Get(store.Nodes, m.name); ok {
 		n, _ = o.(*corev1.Node)
 	}
-	m.start(n, m.a.listPods(m.name))
+	m.start(n, m.a.listPods(m.name), false)
 }
 
-// start starts the agent with what it lists. It does nothing if the agent is running.
-func (m *machine) start(n *corev1.Node, pods []*corev1.Pod) {
+// start starts the agent with what it lists, unless it is running. deferStatus means that the node's status is correct.
+func (m *machine) start(n *corev1.Node, pods []*corev1.Pod, deferStatus bool) {
 	if m.process != nil || m.stopped {
 		return
 	}
 	if m.runtime == nil {
 		m.runtime = simulated.NewWithOptions(simulated.Options{Clock: worldClock{w: m.a.w, run: m.enter}, JobsRun: true}, m.report)
 	}
-	p, err := newProcess(m, n)
+	p, err := newProcess(m, n, deferStatus)
 	if err != nil {
 		m.a.w.Log("agent", "error", m.name, err.Error())
 		return
@@ -103,7 +103,7 @@ func (m *machine) observePod(p *corev1.Pod, deleted bool) {
 		m.enter(func() { m.process.agent.ObservePod(p, true) })
 	case deleted:
 	case m.process == nil:
-		m.start(m.node, []*corev1.Pod{p})
+		m.start(m.node, []*corev1.Pod{p}, true)
 	default:
 		m.pods[p.UID] = p
 		m.enter(func() { m.process.agent.ObservePod(p, false) })
@@ -126,7 +126,7 @@ func (m *machine) replacePods(list []*corev1.Pod) {
 			m.observePod(p, false)
 		}
 	case len(list) > 0:
-		m.start(m.node, list)
+		m.start(m.node, list, true)
 	}
 }
 
@@ -143,9 +143,9 @@ func (m *machine) observeNode(n *corev1.Node) {
 		m.stop()
 		m.restart()
 	case m.process != nil:
-		m.enter(func() { m.process.agent.ObserveNode(n) })
+		m.enter(func() { m.process.agent.ObserveNode(withStorage(n)) })
 	case n.Annotations[usage.Annotation] != "":
-		m.start(n, nil)
+		m.start(n, nil, true)
 	}
 	if m.isOutdated(n) && !m.correcting {
 		m.correcting = true

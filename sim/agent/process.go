@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,21 +32,16 @@ type process struct {
 }
 
 // newProcess returns an agent that is not started.
-func newProcess(m *machine, n *corev1.Node) (*process, error) {
-	p := &process{m: m, manifest: agent.AdoptedManifest(n)}
+func newProcess(m *machine, n *corev1.Node, deferStatus bool) (*process, error) {
+	p := &process{m: m, manifest: agent.AdoptedManifest(withStorage(n))}
 	p.manifest.CreationTimestamp, p.manifest.Spec.PodCIDR = n.CreationTimestamp, m.podCIDR
-	for _, list := range []corev1.ResourceList{p.manifest.Status.Capacity, p.manifest.Status.Allocatable} {
-		if _, ok := list[corev1.ResourceEphemeralStorage]; list != nil && !ok {
-			list[corev1.ResourceEphemeralStorage] = resource.Quantity{} // else the agent assumes a disk
-		}
-	}
 	clients := kubeclient.New(m.a.w, &connection{p}, &p.group)
 	env := p.environment()
 	nodes := []*corev1.Node{p.manifest}
 	p.pressure = scripted.New(scripted.Options{Nodes: nodes, Config: m.a.o.Pressure, Reserve: m.a.o.Reserve, Environment: env, OnEffect: m.logEffect})
 	var err error
 	p.agent, err = agent.New(agent.Options{
-		Client: clients.Kubernetes, Environment: env, Nodes: nodes, ExternallyRegistered: true, Metrics: m.a.metrics,
+		Client: clients.Kubernetes, Environment: env, Nodes: nodes, ExternallyRegistered: true, DeferStatus: deferStatus, Metrics: m.a.metrics,
 		Pressure: func(name string) agent.PressureManager { return conditions{p.pressure.Node(name), m} },
 		Ready: func(string) error {
 			if m.reports[corev1.NodeReady] == corev1.ConditionFalse {
@@ -61,13 +57,25 @@ func newProcess(m *machine, n *corev1.Node) (*process, error) {
 	return p, err
 }
 
+// withStorage returns a node whose resources include ephemeral storage. For a node without it, an agent assumes a disk.
+func withStorage(n *corev1.Node) *corev1.Node {
+	out := *n
+	for _, list := range []*corev1.ResourceList{&out.Status.Capacity, &out.Status.Allocatable} {
+		if _, ok := (*list)[corev1.ResourceEphemeralStorage]; *list != nil && !ok {
+			*list = maps.Clone(*list)
+			(*list)[corev1.ResourceEphemeralStorage] = resource.Quantity{}
+		}
+	}
+	return &out
+}
+
 // start starts the agent with a node and the pods on it.
 func (p *process) start(n *corev1.Node, pods []*corev1.Pod) {
 	p.enter(func() {
 		ctx := context.Background()
 		p.agent.Start(ctx)
 		p.pressure.Start(ctx, p.agent)
-		p.agent.Restore(pods, []*corev1.Node{n})
+		p.agent.Restore(pods, []*corev1.Node{withStorage(n)})
 	})
 }
 

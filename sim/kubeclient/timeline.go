@@ -170,7 +170,10 @@ func (c *client) logEndpoints(service string, o store.Object) {
 // logCreatedPod logs that the actor received the response to the creation of a pod.
 func (c *client) logCreatedPod(o store.Object) {
 	p, ok := o.(*corev1.Pod)
-	if owner := metav1.GetControllerOfNoCopy(o); ok && owner != nil {
+	if !ok {
+		return
+	}
+	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		c.log("create", p, store.KeyOf(p)+" is created for "+strings.ToLower(owner.Kind)+" "+owner.Name)
 	}
 }
