@@ -115,6 +115,7 @@ type worker struct {
 	server      *http.Server
 	listener    *net.TCPListener
 	served      chan struct{} // closed when the server accepts no more connections
+	connections sync.WaitGroup
 }
 
 // run starts the tasks, waits for a reason to exit, and returns the exit code.

@@ -167,8 +167,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestGracefulExit checks that a connection opened before SIGTERM gets its response, and that the program
-// then exits.
+// TestGracefulExit checks that a connection opened before SIGTERM gets its response, also if its request arrives after the
+// listener is closed, and that the program then exits.
 func TestGracefulExit(t *testing.T) {
 	p := start(t, "-listen=127.0.0.1:0", "-graceful")
 	address := strings.TrimPrefix(p.waitForLine(t, "listening at "), "listening at ")
@@ -181,6 +181,13 @@ func TestGracefulExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.waitForLine(t, "received terminated")
+	for { // until the listener is closed
+		late, err := net.Dial("tcp", address)
+		if err != nil {
+			break
+		}
+		_ = late.Close()
+	}
 	fmt.Fprintf(conn, "GET /healthz HTTP/1.0\r\n\r\n")
 	response, err := io.ReadAll(conn)
 	if err != nil || !strings.Contains(string(response), "200 OK") {

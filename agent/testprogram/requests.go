@@ -1,6 +1,7 @@
 package testprogram
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +14,8 @@ import (
 const maxFailuresShown = 20
 
 // sendRequests sends GET requests at a rate per second for a duration, to the URLs in turn, each on
-// a separate connection. It prints the failures and a summary.
+// a separate connection. It does not wait for responses. If it is late, it sends the requests that are due at
+// once, so their number does not depend on the load of the machine. It prints the failures and a summary.
 func sendRequests(rateText, durationText string, urls []string, out io.Writer) error {
 	rate, err := strconv.Atoi(rateText)
 	if err != nil || rate < 1 || rate > 100_000 {
@@ -24,19 +26,21 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 		return err
 	}
 	r := requester{out: out, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
-	tick := time.NewTicker(time.Second / time.Duration(rate))
-	defer tick.Stop()
 	var wg sync.WaitGroup
-	deadline := time.Now().Add(duration)
-	sent := 0
-	for ; time.Now().Before(deadline); sent++ {
-		url := urls[sent%len(urls)]
-		wg.Go(func() { r.request(url) })
-		<-tick.C
-	}
+	var sent int64
+	total, start := int64(duration.Seconds()*float64(rate)), time.Now()
+	err = runPaced(context.Background(), total, int64(rate), func(due int64) error {
+		for range due {
+			url := urls[sent%int64(len(urls))]
+			wg.Go(func() { r.request(url) })
+			sent++
+		}
+		return nil
+	})
+	elapsed := time.Since(start)
 	wg.Wait()
-	fmt.Fprintf(out, "sent %d failed %d\n", sent, r.failed)
-	return nil
+	fmt.Fprintf(out, "sent %d failed %d in %.1f s\n", sent, r.failed, elapsed.Seconds())
+	return err
 }
 
 // requester sends requests, counts the failed ones, and prints the first of them.

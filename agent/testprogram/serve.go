@@ -25,6 +25,14 @@ func (w *worker) serveHTTP(ctx context.Context) error {
 	mux.HandleFunc("POST /exit", w.serveExit)
 	mux.HandleFunc("POST /memory", w.serveMemory)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			w.connections.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			w.connections.Done()
+		}
+	}
 	w.server, w.listener, w.served = server, listener.(*net.TCPListener), make(chan struct{})
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() {
@@ -39,14 +47,29 @@ func (w *worker) serveHTTP(ctx context.Context) error {
 // kernel resets pending connections when the listener is closed.
 const backlogTime = 200 * time.Millisecond
 
+// requestTime is the time in which accepted connections must send their request after SIGTERM.
+const requestTime = 5 * time.Second
+
 // finishRequests accepts pending connections, closes the listener and waits until the requests are
-// answered.
+// answered. It does not use Shutdown for that, because Shutdown drops requests that arrive later on connections that are
+// already accepted.
 func (w *worker) finishRequests(ctx context.Context) {
 	if !w.graceful || w.server == nil {
 		return
 	}
 	_ = w.listener.SetDeadline(time.Now().Add(backlogTime))
-	<-w.served // Shutdown does not wait for a connection that Serve has accepted but not yet registered.
+	<-w.served
+	w.server.SetKeepAlivesEnabled(false) // a connection ends with its response
+	answered := make(chan struct{})
+	go func() {
+		w.connections.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(requestTime):
+	case <-ctx.Done():
+	}
 	_ = w.server.Shutdown(ctx)
 }
 
