@@ -53,6 +53,10 @@ func Listen(address netip.Addr) (*Listener, error) {
 	return nil, fmt.Errorf("cluster DNS: %w", err)
 }
 
+// receiveBuffer is the size of the UDP socket's buffer in bytes, unless the kernel's limit (net.core.rmem_max) is lower. The
+// kernel's default has space for some 250 queries, which pods can send before a busy machine runs the server.
+const receiveBuffer = 4 << 20
+
 // listen opens an address. If its port is 0, it uses a free TCP port.
 func listen(address netip.AddrPort) (*Listener, error) {
 	tcp, err := net.Listen("tcp", address.String())
@@ -64,6 +68,9 @@ func listen(address netip.AddrPort) (*Listener, error) {
 	if err != nil {
 		_ = tcp.Close()
 		return nil, err
+	}
+	if err := udp.(*net.UDPConn).SetReadBuffer(receiveBuffer); err != nil {
+		return nil, errors.Join(err, udp.Close(), tcp.Close())
 	}
 	return &Listener{udp, tcp}, nil
 }
