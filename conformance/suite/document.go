@@ -19,10 +19,10 @@ const documentHead = "# Conformance\n\n" +
 	"| variable | meaning |\n" +
 	"| --- | --- |\n" +
 	"| `FOCUS`, `SKIP` | regular expressions on the names of specs |\n" +
-	"| `BATCH` | comma-separated names of SIGs, and `serial`; or `quick`: 20 specs of all SIGs |\n" +
+	"| `BATCH` | comma-separated names of SIGs, and `serial`; or `quick`: 20 specs of all SIGs; or `beyond` |\n" +
 	"| `RUNTIME` | `embedded` (default) or `containerd` |\n" +
 	"| `ARGS` | more flags: `-parallel`, `-keep`, `-update`, `-berth`, `-programs`, `-dir` |\n\n" +
-	"A run of all specs writes this page; a run of some specs does so with `ARGS=-update`.\n"
+	"A run of all specs, or of `beyond`, writes this page; a run of some specs does so with `ARGS=-update`.\n"
 
 // documentText returns docs/reference/conformance.md without its first line.
 func documentText(allResults []runtimeResults) string {
@@ -65,7 +65,7 @@ func documentText(allResults []runtimeResults) string {
 		b.WriteString("\n")
 	}
 	for _, r := range allResults {
-		b.WriteString(r.failures())
+		b.WriteString(r.failures("Failed on"))
 	}
 	return b.String()
 }
@@ -121,8 +121,8 @@ func (r runtimeResults) countAlone() int {
 	return n
 }
 
-// failures returns the section with the failed specs of a runtime, or "" if no spec failed.
-func (r runtimeResults) failures() string {
+// failures returns the section with the failed and skipped specs of a runtime, or "" if all passed.
+func (r runtimeResults) failures(title string) string {
 	var rows []string
 	for _, s := range r.specs {
 		result, ok := r.results[s]
@@ -130,12 +130,15 @@ func (r runtimeResults) failures() string {
 			continue
 		}
 		reason := cmp.Or(expectedReason(r.runtime, s), "Not explained yet. The suite reports: "+cell(result.message))
+		if result.state == stateSkipped {
+			reason = "Skipped by the suite: " + cell(result.message)
+		}
 		rows = append(rows, fmt.Sprintf("| %s | %s |\n", cell(s), reason))
 	}
 	if len(rows) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n## Failed on %s\n\n| spec | reason |\n| --- | --- |\n%s", r.runtime, strings.Join(rows, ""))
+	return fmt.Sprintf("\n## %s %s\n\n| spec | reason |\n| --- | --- |\n%s", title, r.runtime, strings.Join(rows, ""))
 }
 
 // cell escapes text for a cell of a table.

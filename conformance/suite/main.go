@@ -34,7 +34,7 @@ func main() {
 	flag.StringVar(&o.runtime, "runtime", "embedded", "container runtime: embedded or containerd")
 	flag.StringVar(&o.focus, "focus", "", "regular expression: run only specs whose names match")
 	flag.StringVar(&o.skip, "skip", "", "regular expression: do not run specs whose names match")
-	flag.StringVar(&o.batch, "batch", "", "comma-separated batches to run, for example node,apps,serial, or quick (default all)")
+	flag.StringVar(&o.batch, "batch", "", "comma-separated batches to run, for example node,apps,serial, or quick, or beyond (default all)")
 	flag.StringVar(&o.berth, "berth", "", "path of the berth binary (default: built from this module)")
 	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), fmt.Sprintf("berth-conformance-%d", os.Getuid())), "directory for binaries, images, the cluster and reports")
 	flag.StringVar(&o.programs, "programs", "", "directory with programs that are already built, for example DIR/bin of an earlier run; other programs are built")
@@ -69,7 +69,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	specs, err := specNames(tools.source)
+	specs, file, err := specsOf(ctx, tools, o)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	save := func(map[string]outcome, *runRecord) error { return nil }
-	if o.update || o.focus+o.skip+o.batch == "" {
+	if o.update || o.focus+o.skip == "" && (o.batch == "" || o.batch == beyondBatch) {
 		save = func(outcomes map[string]outcome, record *runRecord) error {
-			return store(o.runtime, specs, outcomes, record)
+			return store(file, specs, outcomes, record)
 		}
 	}
 	runStart := time.Now()
@@ -114,6 +114,16 @@ func run(ctx context.Context, o options) (err error) {
 	return report(o.runtime, outcomes, time.Since(start))
 }
 
+// specsOf returns the names of all specs of conformance, or of those beyond it, and the file of their results.
+func specsOf(ctx context.Context, t *toolset, o options) (specs []string, file string, err error) {
+	if o.batch == beyondBatch {
+		specs, err = beyondNames(ctx, t)
+		return specs, beyondFile(o.runtime), err
+	}
+	specs, err = specNames(t.source)
+	return specs, o.runtime, err
+}
+
 // report prints the failed specs, and returns an error if a spec failed that expected.go does not list.
 func report(runtime string, outcomes map[string]outcome, elapsed time.Duration) error {
 	passed, unexpected := 0, []string{}
@@ -126,6 +136,8 @@ func report(runtime string, outcomes map[string]outcome, elapsed time.Duration) 
 			if reason != "" {
 				fmt.Printf("passed, but listed in expected.go: %s\n", name)
 			}
+		case o.state == stateSkipped:
+			fmt.Printf("skipped by the suite: %s\n    %s\n", name, o.message)
 		case reason != "":
 			fmt.Printf("%s, as expected: %s\n    %s\n", o.state, name, reason)
 		default:

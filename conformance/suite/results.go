@@ -23,14 +23,14 @@ type result struct {
 // notRun is the state of a spec without a result.
 const notRun = "notrun"
 
-// store merges outcomes into the results of a runtime and writes the document. record is nil unless the outcomes are those of
+// store merges outcomes into the results in a file and writes the document. record is nil unless the outcomes are those of
 // all specs in one run; the record of an earlier run is removed, because its results are not complete any more.
-func store(runtime string, specs []string, outcomes map[string]outcome, record *runRecord) error {
+func store(file string, specs []string, outcomes map[string]outcome, record *runRecord) error {
 	dir, err := suiteDir(context.Background()) // results are stored even if the run was interrupted
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "results", runtime+".txt")
+	path := filepath.Join(dir, "results", file+".txt")
 	results, err := readResults(path)
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ func store(runtime string, specs []string, outcomes map[string]outcome, record *
 	if err := writeResults(path, specs, results, record); err != nil {
 		return err
 	}
-	allResults, err := readAllResults(filepath.Dir(path))
+	text, err := readDocument(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	document := filepath.Join(dir, "..", "..", "docs", "reference", "conformance.md")
-	if err := os.WriteFile(document, []byte(generatedLine+documentText(allResults)), 0o644); err != nil {
+	if err := os.WriteFile(document, []byte(generatedLine+text), 0o644); err != nil {
 		return err
 	}
 	fmt.Printf("wrote %s and docs/reference/conformance.md\n", path)
@@ -135,11 +135,22 @@ type runtimeResults struct {
 	record  *runRecord // nil: the results are from several runs, or from one whose record is not stored
 }
 
-// readAllResults reads the results of all runtimes that have been tested.
-func readAllResults(dir string) ([]runtimeResults, error) {
+// readDocument returns docs/reference/conformance.md without its first line, from all results in dir.
+func readDocument(dir string) (string, error) {
+	conformance, err := readAllResults(dir, func(runtime string) string { return runtime })
+	if err != nil {
+		return "", err
+	}
+	beyond, err := readAllResults(dir, beyondFile)
+	return documentText(conformance) + beyondText(conformance, beyond), err
+}
+
+// readAllResults reads the results of all runtimes that have been tested. file returns the name of the file of a runtime,
+// without extension.
+func readAllResults(dir string, file func(runtime string) string) ([]runtimeResults, error) {
 	var allResults []runtimeResults
 	for _, runtime := range sortedKeys(testcluster.Runtimes) {
-		path := filepath.Join(dir, runtime+".txt")
+		path := filepath.Join(dir, file(runtime)+".txt")
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

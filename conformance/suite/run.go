@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	statePassed = "passed"
-	stateFailed = "failed"
+	statePassed  = "passed"
+	stateFailed  = "failed"
+	stateSkipped = "skipped"
 )
 
 // suiteRun is a run of the suite on a cluster.
@@ -34,7 +35,7 @@ type suiteRun struct {
 
 // outcome is the outcome of a spec.
 type outcome struct {
-	state   string // statePassed, or how it failed: failed, timedout, panicked, interrupted, missing
+	state   string // statePassed, stateSkipped, or how it failed: failed, timedout, panicked, interrupted, missing
 	message string // of the failure, shortened
 	retried bool   // it failed while other specs ran, and was run again alone
 }
@@ -76,7 +77,7 @@ func runTwice(ctx context.Context, c suiteRun, b batch, parallel int) (map[strin
 	}
 	var failed []string
 	for spec, o := range outcomes {
-		if o.state != statePassed && expectedReason(c.Runtime, spec) == "" {
+		if o.state != statePassed && o.state != stateSkipped && expectedReason(c.Runtime, spec) == "" {
 			failed = append(failed, spec)
 		}
 	}
@@ -121,7 +122,7 @@ func runBatch(ctx context.Context, c suiteRun, b batch, parallel int) (map[strin
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := printProgress(io.TeeReader(output, log), os.Stdout, len(b.specs))
+	ended := printProgress(io.TeeReader(output, log), os.Stdout, b.specs)
 	runErr := cmd.Wait() // also an error if a spec failed
 	if ctx.Err() != nil {
 		return ended, ctx.Err()
@@ -158,7 +159,7 @@ var specEnd = regexp.MustCompile(`^• (?:\[([A-Z]+)\] )?\[([0-9.]+) seconds\]`)
 
 // printProgress prints one line for each spec that ends and returns their outcomes, without messages. With several
 // processes ginkgo reports the end of a spec before its name, with one process after it.
-func printProgress(r io.Reader, w io.Writer, total int) map[string]outcome {
+func printProgress(r io.Reader, w io.Writer, specs []string) map[string]outcome {
 	lines := bufio.NewReader(r)
 	name, end, ended := "", []string(nil), map[string]outcome{}
 	for {
@@ -172,36 +173,55 @@ func printProgress(r io.Reader, w io.Writer, total int) map[string]outcome {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(line, "[sig-") && strings.Contains(line, "[Conformance]"):
-			name = specOf(line)
+		case specOf(line, specs) != "":
+			name = specOf(line, specs)
 		case end == nil || strings.Trim(line, "-") != "":
 			continue
 		}
 		if end != nil {
 			ended[name] = outcome{state: cmp.Or(strings.ToLower(end[1]), statePassed)}
-			fmt.Fprintf(w, "[%d/%d] %-7s %6ss %s\n", len(ended), total, ended[name].state, end[2], name)
+			fmt.Fprintf(w, "[%d/%d] %-7s %6ss %s\n", len(ended), len(specs), ended[name].state, end[2], name)
 			end = nil
 		}
 	}
 }
 
-// specOf returns the name of a spec in a line of ginkgo's output, which has labels at its end and, for a
+// specOf returns the name of the spec in a line of ginkgo's output, or "". The line has labels at its end and, for a
 // failed spec, the failed node.
-func specOf(line string) string {
-	name, _, _ := strings.Cut(line, "[Conformance]")
-	return strings.Replace(name, "[It] ", "", 1) + "[Conformance]"
+func specOf(line string, specs []string) (name string) {
+	if !strings.HasPrefix(line, "[sig-") {
+		return ""
+	}
+	line = strings.Replace(line, "[It] ", "", 1) + " "
+	for _, s := range specs {
+		if len(s) > len(name) && strings.HasPrefix(line, s+" ") {
+			name = s
+		}
+	}
+	return name
+}
+
+// specReports are the specs of a suite in ginkgo's report in JSON.
+type specReports struct {
+	SpecReports []specReport
+}
+
+// specReport is a spec in ginkgo's report.
+type specReport struct {
+	ContainerHierarchyTexts []string
+	LeafNodeText            string
+	State                   string
+	Failure                 struct{ Message string }
+}
+
+// name returns the name of the spec.
+func (s *specReport) name() string {
+	return strings.Join(append(slices.Clone(s.ContainerHierarchyTexts), s.LeafNodeText), " ")
 }
 
 // parseReport returns the outcomes of specs from ginkgo's report in JSON.
 func parseReport(data []byte, specs []string) (map[string]outcome, error) {
-	var suites []struct {
-		SpecReports []struct {
-			ContainerHierarchyTexts []string
-			LeafNodeText            string
-			State                   string
-			Failure                 struct{ Message string }
-		}
-	}
+	var suites []specReports
 	if err := json.Unmarshal(data, &suites); err != nil {
 		return nil, fmt.Errorf("reading ginkgo's report: %w", err)
 	}
@@ -210,9 +230,10 @@ func parseReport(data []byte, specs []string) (map[string]outcome, error) {
 		outcomes[s] = outcome{state: "missing", message: "the batch ended before the spec ran"}
 	}
 	for _, suite := range suites {
-		for _, s := range suite.SpecReports {
-			spec := strings.Join(append(s.ContainerHierarchyTexts, s.LeafNodeText), " ")
-			if _, ok := outcomes[spec]; !ok || (s.State == "skipped" && s.Failure.Message == "") {
+		for i := range suite.SpecReports {
+			s := &suite.SpecReports[i]
+			spec := s.name()
+			if _, ok := outcomes[spec]; !ok || (s.State == stateSkipped && s.Failure.Message == "") {
 				continue
 			}
 			outcomes[spec] = outcome{state: s.State, message: firstLine(s.Failure.Message)}

@@ -80,9 +80,13 @@ type batch struct {
 	specs []string
 }
 
-// splitBatches returns one batch per SIG and, last, the batch of specs that must run alone. selected is a
-// comma-separated list of batch names, "" for all batches, or quickBatch.
+// splitBatches returns one batch per SIG, or per group of beyondBatch, and, last, the batch of specs that must run alone. selected is a
+// comma-separated list of batch names, "" for all batches, quickBatch, or beyondBatch.
 func splitBatches(specs []string, selected string) ([]batch, error) {
+	batchOf := sig
+	if selected == beyondBatch {
+		batchOf, selected = func(s string) string { return beyondBatch + "-" + groupOf(s) }, ""
+	}
 	if selected == quickBatch {
 		b := selectQuick(specs)
 		if len(b.specs) == 0 {
@@ -92,7 +96,7 @@ func splitBatches(specs []string, selected string) ([]batch, error) {
 	}
 	byName := map[string][]string{}
 	for _, s := range specs {
-		name := sig(s)
+		name := batchOf(s)
 		if mustRunAlone(s) {
 			name = serialBatch
 		}

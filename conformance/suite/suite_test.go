@@ -18,11 +18,11 @@ const (
 )
 
 func TestConformanceReference(t *testing.T) {
-	all, err := readAllResults("results")
+	text, err := readDocument("results")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference.Check(t, "conformance.md", documentText(all))
+	reference.Check(t, "conformance.md", text)
 }
 
 func TestSpecNames(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSplitBatches(t *testing.T) {
 
 // TestQuickBatch checks that the specs of quickBatch exist, are not expected to fail and may run at the same time.
 func TestQuickBatch(t *testing.T) {
-	all, err := readAllResults("results")
+	all, err := readAllResults("results", func(runtime string) string { return runtime })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestPrintProgress(t *testing.T) {
 			"• [FAILED] [0.1 seconds]\n" + appsSpec + labels + "------\n",
 	} {
 		var b strings.Builder
-		ended := printProgress(strings.NewReader(output), &b, 2)
+		ended := printProgress(strings.NewReader(output), &b, []string{nodeSpec, appsSpec})
 		if b.String() != want {
 			t.Errorf("%s: got\n%swant\n%s", name, b.String(), want)
 		}
@@ -177,9 +177,12 @@ func TestPrintProgress(t *testing.T) {
 }
 
 func TestSpecOf(t *testing.T) {
-	for _, line := range []string{nodeSpec, nodeSpec + " [sig-node, Conformance]", "[sig-node] Pods [It] should be (a) b [Conformance] [sig-node, Conformance]"} {
-		if got := specOf(line); got != nodeSpec {
-			t.Errorf("specOf(%q) = %q, want %q", line, got, nodeSpec)
+	short := strings.TrimSuffix(nodeSpec, " [Conformance]")
+	specs := []string{appsSpec, nodeSpec, short}
+	for line, want := range map[string]string{nodeSpec: nodeSpec, nodeSpec + " [sig-node, Conformance]": nodeSpec, short + " [sig-node]": short,
+		"[sig-node] Pods [It] should be (a) b [Conformance] [sig-node, Conformance]": nodeSpec, short + "c [sig-node]": "", "a line": ""} {
+		if got := specOf(line, specs); got != want {
+			t.Errorf("specOf(%q) = %q, want %q", line, got, want)
 		}
 	}
 }
