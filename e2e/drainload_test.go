@@ -130,8 +130,8 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/urgent", "--timeout=180s")
 	report = <-reports
 	match := regexp.MustCompile(`sent (\d+) failed (\d+)`).FindStringSubmatch(report)
-	if match == nil {
-		t.Fatalf("got report %q, want the numbers of sent and failed requests", report)
+	if match == nil || match[1] != "6000" {
+		t.Fatalf("got report %q, want 6000 sent requests, and the number of failed ones", report)
 	}
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
