@@ -25,7 +25,8 @@ type pod struct {
 	containerInfos    map[string]*containerInfo
 	condition         *corev1.PodCondition // DisruptionTarget, written when the pod fails
 	announceCondition bool                 // write condition before the pod terminates
-	onTerminated      []func()             // called when no container runs any more
+	onTerminated      []func()             // called when the pod has terminated
+	untilReleased     bool                 // it has terminated only when the runtime has released it
 	pendingVictims    map[types.UID]bool   // pods that must terminate before admission is retried
 	resize            podResize
 	runningContainers int  // as last counted in the metrics
@@ -252,7 +253,9 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	case podlifecycle.StopProbe:
 		a.runtime.StopProbe(uid, e.Container, e.Probe)
 	case podlifecycle.PodStopped:
-		a.handleTermination(p)
+		if !p.untilReleased {
+			a.handleTermination(p)
+		}
 		a.runtime.Release(p.admitted())
 	case podlifecycle.PodRemoved:
 		p.deletable = true
@@ -266,6 +269,10 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 	if r.Released {
 		p.runtimeReleased, p.statusDirty = true, true
+		if p.untilReleased {
+			p.untilReleased = false
+			a.handleTermination(p)
+		}
 	}
 	if len(r.Addresses) > 0 {
 		p.addresses = r.Addresses
@@ -294,8 +301,7 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 }
 
-// handleTermination releases the resources of a pod whose containers have all terminated, and calls
-// its onTerminated functions.
+// handleTermination releases the resources of a pod that has terminated, and calls its onTerminated functions.
 func (a *Agent) handleTermination(p *pod) {
 	a.releaseResources(p)
 	for _, done := range p.onTerminated {
