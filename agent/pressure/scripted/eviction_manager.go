@@ -33,9 +33,7 @@ type Options struct {
 	Config  nodepressure.Config // of all nodes; each node has its own Layout
 	Reserve nodepressure.DiskReserveConfig
 	Events  record.EventRecorder // optional
-	// OnEffect is called with each effect of a node's machine before it is executed. Optional.
-	OnEffect func(node string, e nodepressure.Effect)
-	Log      klog.Logger
+	Log     klog.Logger
 	// Environment replaces the wall clock and goroutines of the process; may be nil.
 	Environment *agent.Environment
 }
@@ -186,17 +184,6 @@ func (s *Manager) watchIfScripted(pod *corev1.Pod) {
 	}
 }
 
-// podsOf returns the pods that run on a node, none before Start.
-func (s *Manager) podsOf(name string) []*corev1.Pod {
-	s.mu.Lock()
-	a := s.agent
-	s.mu.Unlock()
-	if a == nil {
-		return nil
-	}
-	return a.Pods(name)
-}
-
 func (s *Manager) watchNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +194,7 @@ func (s *Manager) watchNode(name string) {
 			return
 		}
 		var err error
-		if n, err = newNode(&s.opts, object, s.now, func() []*corev1.Pod { return s.podsOf(name) }); err != nil {
+		if n, err = newNode(&s.opts, object, s.now()); err != nil {
 			s.opts.Log.Error(err, "Failed to parse the node's usage annotation", "node", name)
 			return
 		}

@@ -45,13 +45,12 @@ type pod struct {
 	scripts map[string]*usage.Script
 }
 
-// newNode returns a node that is first checked later. pods returns its pods.
-func newNode(o *Options, object *corev1.Node, now func() time.Time, pods func() []*corev1.Pod) (*node, error) {
+func newNode(o *Options, object *corev1.Node, now time.Time) (*node, error) {
 	capacity, err := conversion.SimulatedCapacity(object)
 	if err != nil {
 		return nil, err
 	}
-	n := &node{name: object.Name, started: now(), converter: conversion.New(), terminating: map[types.UID]time.Time{}, pods: map[types.UID]*pod{}}
+	n := &node{name: object.Name, started: now, converter: conversion.New(), terminating: map[types.UID]time.Time{}, pods: map[types.UID]*pod{}}
 	n.usage = usage.Node{Capacity: capacity, Since: n.started}
 	if created := object.CreationTimestamp; !created.IsZero() {
 		n.usage.Since = created.Time
@@ -64,12 +63,7 @@ func newNode(o *Options, object *corev1.Node, now func() time.Time, pods func() 
 	config := o.Config
 	config.Layout = capacity.Layout()
 	n.machine = nodepressure.New(config)
-	n.reserve, err = nodepressure.NewDiskReserve(o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
-		if n.space[f].Capacity == 0 { // a restarted agent admits pods before the first check
-			n.observe(now(), pods())
-		}
-		return n.space[f], nil
-	})
+	n.reserve, err = nodepressure.NewDiskReserve(o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) { return n.space[f], nil })
 	return n, err
 }
 
