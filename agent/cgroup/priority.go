@@ -12,7 +12,7 @@ import (
 )
 
 // The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is the kernel's default,
-// and these two. Without them, each shim and each command in a container would be a session of its own. The kernel
+// and these two. Without them, each shim and each command in a container would be a separate session. The kernel
 // would give each the weight of the whole control plane (see autogroups in sched(7)).
 const (
 	systemCgroup  = "/berthsystem"  // API server, controllers and agent
