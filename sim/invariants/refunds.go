@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// refundAudit knows what can prevent a refund.
+// refundAudit stores what can prevent a refund.
 type refundAudit struct {
 	faults map[string]time.Time // last fault of a request that undoes a displacement, by the object
 	killed time.Time            // last kill of an actor
