@@ -27,6 +27,7 @@ func (a *Agent) evict(e Eviction) {
 	if e.Done != nil {
 		p.onTerminated = append(p.onTerminated, e.Done)
 	}
+	p.untilReleased = p.untilReleased || e.UntilReleased
 	if p.condition == nil && e.Condition != nil {
 		p.condition = e.Condition
 		p.announceCondition = !e.Immediate && e.Grace > maxUnannouncedGrace && e.Condition.Reason == corev1.PodReasonTerminationByKubelet

@@ -113,6 +113,43 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 	})
 }
 
+// TestEvictedPodHoldsMemoryUntilReleased checks that a pod that is evicted for memory counts as terminating until the
+// runtime has released its volumes.
+func TestEvictedPodHoldsMemoryUntilReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(*corev1.Pod) {}))
+		var release func() // reports what the runtime has released
+		a, stop := startAgent(t, api, func(o *agent.Options) {
+			o.Runtime = func(report func(runtime.Report)) runtime.Runtime {
+				return simulated.New(func(r runtime.Report) {
+					if r.Released {
+						release = func() { report(r) }
+						return
+					}
+					report(r)
+				})
+			}
+		})
+		defer stop()
+		waitBriefly()
+		var doneCalled atomic.Bool
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Immediate: true, UntilReleased: true, Done: func() { doneCalled.Store(true) }})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || doneCalled.Load() || len(a.Pods("n0")) != 1 {
+			t.Errorf("before the release: %s, done %v, %d pods, want Failed, false, 1", p.Phase, doneCalled.Load(), len(a.Pods("n0")))
+		}
+		if release == nil {
+			t.Fatal("the runtime has not released the pod")
+		}
+		release()
+		synctest.Wait()
+		if !doneCalled.Load() || len(a.Pods("n0")) != 0 {
+			t.Errorf("after the release: done %v, %d pods, want true, 0", doneCalled.Load(), len(a.Pods("n0")))
+		}
+	})
+}
+
 func TestImmediateEvictionKillsContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))

@@ -25,7 +25,8 @@ type pod struct {
 	containerInfos    map[string]*containerInfo
 	condition         *corev1.PodCondition // DisruptionTarget, written when the pod fails
 	announceCondition bool                 // write condition before the pod terminates
-	onTerminated      []func()             // called when no container runs any more
+	onTerminated      []func()             // called when the pod has terminated
+	untilReleased     bool                 // the pod stays active, and onTerminated waits, until the runtime has released it
 	pendingVictims    map[types.UID]bool   // pods that must terminate before admission is retried
 	resize            podResize
 	runningContainers int  // as last counted in the metrics
@@ -266,6 +267,10 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 	if r.Released {
 		p.runtimeReleased, p.statusDirty = true, true
+		if p.untilReleased {
+			p.untilReleased = false
+			p.reportTermination()
+		}
 	}
 	if len(r.Addresses) > 0 {
 		p.addresses = r.Addresses
@@ -294,14 +299,12 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 }
 
-// handleTermination releases the resources of a pod whose containers have all terminated, and calls
-// its onTerminated functions.
+// handleTermination releases the resources of a pod whose containers have all terminated.
 func (a *Agent) handleTermination(p *pod) {
 	a.releaseResources(p)
-	for _, done := range p.onTerminated {
-		done()
+	if !p.untilReleased {
+		p.reportTermination()
 	}
-	p.onTerminated = nil
 	a.retryPreemptors(p.object.UID)
 	a.retryResizes(p.node)
 	a.continueShutdown(p.node, string(p.object.UID))
@@ -312,9 +315,20 @@ func (a *Agent) releaseResources(p *pod) {
 	if p.reserved {
 		p.reserved, p.node.allocationsChanged = false, true
 		a.state.RemovePod(string(p.object.UID))
-		p.node.activePods.remove(p.object.UID)
+		if !p.untilReleased {
+			p.node.activePods.remove(p.object.UID)
+		}
 		a.opts.Metrics.runningPods.Dec()
 	}
+}
+
+// reportTermination removes the pod from the node's active pods, and calls its onTerminated functions.
+func (p *pod) reportTermination() {
+	p.node.activePods.remove(p.object.UID)
+	for _, done := range p.onTerminated {
+		done()
+	}
+	p.onTerminated = nil
 }
 
 // handlePodRemoval removes a pod whose object was deleted and kills its running containers.
@@ -325,6 +339,7 @@ func (a *Agent) handlePodRemoval(uid types.UID) {
 	}
 	a.unblock(p)
 	a.runtime.Forget(uid)
+	p.untilReleased = false
 	a.handleTermination(p)
 	a.opts.Metrics.runningContainers.WithLabelValues("running").Sub(float64(p.runningContainers))
 	if !p.node.hasRuntime {

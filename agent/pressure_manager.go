@@ -47,8 +47,11 @@ type Eviction struct {
 	// reason TerminationByKubelet. It does not if the eviction is immediate or has a grace period of at most 1 s. A
 	// restarted agent can then resume the eviction.
 	Condition *corev1.PodCondition
-	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if
-	// the pod does not exist. It must not block.
+	// UntilReleased means that the pod counts as terminating until the runtime has released its volumes and sandbox. A tmpfs
+	// keeps its memory when no process of the pod exists.
+	UntilReleased bool
+	// Done, if not nil, is called from the agent's loop when the pod has terminated (with UntilReleased: is released), or if
+	// it does not exist. It must not block.
 	Done func()
 }
 

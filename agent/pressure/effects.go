@@ -111,7 +111,7 @@ func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepres
 	RecordEviction(s.opts.Events, pod, e, time.Now())
 }
 
-// podTerminated is called when no process of an evicted pod exists any more.
+// podTerminated is called when an evicted pod has terminated.
 func (s *Manager) podTerminated(uid types.UID) {
 	s.mu.Lock()
 	delete(s.terminating, uid)
