@@ -61,7 +61,7 @@ func decode(out []runtime.Object, doc []byte, inList bool) ([]runtime.Object, er
 		return out, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, describeDecodeError(js, err)
 	}
 	list, isList := o.(*corev1.List)
 	if !isList {

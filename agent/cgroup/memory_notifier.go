@@ -127,7 +127,7 @@ func (n *MemoryNotifier) Acknowledge() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("memory notifier: %w", err)
+		return fmt.Errorf("reading memory notifications: %w", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func CheckRequirements() error {
 func openControl() (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("loop devices: %w", err)
+		return nil, fmt.Errorf("opening the control device for loop devices: %w", err)
 	}
 	return control, nil
 }

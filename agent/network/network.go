@@ -119,7 +119,7 @@ func (n *Network) allocate(id string) (netip.Addr, error) {
 func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	bridge, err := netlink.LinkByName(n.opts.Bridge)
 	if err != nil {
-		return fmt.Errorf("the bridge: %w", err)
+		return fmt.Errorf("reading bridge %s: %w", n.opts.Bridge, err)
 	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MasterIndex = vethName(id), bridge.Attrs().Index

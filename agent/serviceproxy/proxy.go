@@ -262,7 +262,7 @@ func (p *Proxy) lock(ctx context.Context) (unlock func(), err error) {
 	for waiting := false; ; waiting = true {
 		unlock, busy, err := tryLock()
 		if err != nil {
-			return nil, fmt.Errorf("service proxy: %w", err)
+			return nil, fmt.Errorf("locking the service proxy's rules: %w", err)
 		}
 		if !busy {
 			return unlock, nil

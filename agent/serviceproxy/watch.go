@@ -40,7 +40,7 @@ func (p *Proxy) watch(ctx context.Context) error {
 	}))
 	services, slices, nodes := factory.Core().V1().Services().Informer(), factory.Discovery().V1().EndpointSlices().Informer(), nodeFactory.Core().V1().Nodes().Informer()
 	if err := slices.AddIndexers(cache.Indexers{serviceIndex: indexSlice}); err != nil {
-		return fmt.Errorf("service proxy: %w", err)
+		return fmt.Errorf("service proxy: indexing EndpointSlices: %w", err)
 	}
 	p.services, p.slices, p.nodes = services.GetIndexer(), slices.GetIndexer(), nodes.GetIndexer()
 	for informer, notify := range map[cache.SharedIndexInformer]func(any){
@@ -48,7 +48,7 @@ func (p *Proxy) watch(ctx context.Context) error {
 	} {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: notify, UpdateFunc: func(old, now any) { notify(old); notify(now) }, DeleteFunc: notify}); err != nil {
-			return fmt.Errorf("service proxy: %w", err)
+			return fmt.Errorf("service proxy: adding an event handler: %w", err)
 		}
 	}
 	factory.Start(ctx.Done())

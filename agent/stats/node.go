@@ -36,7 +36,7 @@ func OpenNode(h *cgroup.Host, node, pods string) (*Node, error) {
 	}
 	if m.loadavg, err = unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		g.Close()
-		return nil, fmt.Errorf("/proc/loadavg: %w", err)
+		return nil, fmt.Errorf("opening /proc/loadavg: %w", err)
 	}
 	m.pidMax, err = maxProcesses()
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Node) threadCount() (int64, error) {
 	var text [64]byte
 	n, err := unix.Pread(m.loadavg, text[:], 0)
 	if err != nil {
-		return 0, fmt.Errorf("/proc/loadavg: %w", err)
+		return 0, fmt.Errorf("reading /proc/loadavg: %w", err)
 	}
 	var count int64
 	slash := false

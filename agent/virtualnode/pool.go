@@ -49,7 +49,7 @@ func NewPool(dir string) (*Pool, error) {
 	}
 	host, err := cgroup.Detect()
 	if err != nil {
-		return nil, fmt.Errorf("virtual nodes: %w", err)
+		return nil, fmt.Errorf("detecting cgroups for virtual nodes: %w", err)
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(dir))

@@ -20,7 +20,7 @@ func Validate(o *options.AuditOptions) error {
 // Configure makes the server of c record audit events.
 func Configure(c *genericapiserver.Config, o *options.AuditOptions) error {
 	if err := o.ApplyTo(c); err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return fmt.Errorf("configuring audit: %w", err)
 	}
 	if c.AuditBackend != nil {
 		strict := o.LogOptions.BatchOptions.Mode == options.ModeBlockingStrict || o.WebhookOptions.BatchOptions.Mode == options.ModeBlockingStrict

@@ -101,7 +101,7 @@ func (s *Security) buildAuthorizer() error {
 	}
 	s.graph = nodeauth.NewGraph()
 	if err := s.graph.Watch(s.options.Informers); err != nil {
-		return fmt.Errorf("node authorizer: %w", err)
+		return fmt.Errorf("starting the node authorizer: %w", err)
 	}
 	// Health and version are allowed before the roles are read, for clients that wait for the
 	// server.

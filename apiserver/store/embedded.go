@@ -106,7 +106,7 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 // another process holds it, the error contains its pid.
 func Lock(dir string) (*fileutil.LockedFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	path := filepath.Join(dir, "lock")
 	lock, err := fileutil.TryLockFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -72,7 +72,7 @@ func isBerthServer(config *rest.Config) (isBerth bool, version string, err error
 	}
 	v, err := client.Discovery().ServerVersion()
 	if err != nil {
-		return false, "", err
+		return false, "", fmt.Errorf("requesting the server's version: %w", err)
 	}
 	return strings.Contains(v.GitVersion, "berth"), v.GitVersion, nil
 }

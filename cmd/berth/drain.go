@@ -154,7 +154,7 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 		return nil, err
 	}
 	if _, err := client.Discovery().ServerVersion(); err != nil {
-		return nil, err // informers would retry forever
+		return nil, fmt.Errorf("requesting the server's version: %w", err) // informers would retry forever
 	}
 	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Timeout: f.timeout,
 		OnProgress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}

@@ -70,7 +70,14 @@ func addCompletionCommand(root *cobra.Command) {
 		return
 	}
 	completion.Example = "  berth completion bash > /etc/bash_completion.d/berth"
+	examples := map[string]string{
+		"bash":       "  source <(berth completion bash)",
+		"fish":       "  berth completion fish | source",
+		"powershell": "  berth completion powershell | Out-String | Invoke-Expression",
+		"zsh":        "  source <(berth completion zsh)",
+	}
 	for _, shell := range completion.Commands() {
+		shell.Example = examples[shell.Name()]
 		shell.Long = strings.ReplaceAll(shell.Long, "If it is not installed already, you can install it", "If it is not installed, install it")
 	}
 }

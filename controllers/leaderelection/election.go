@@ -121,7 +121,7 @@ func (e *Election) elector(leases kubernetes.Interface, gate *Gate, leading chan
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return nil, fmt.Errorf("configuring leader election: %w", err)
 	}
 	return elector, nil
 }

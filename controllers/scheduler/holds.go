@@ -13,7 +13,7 @@ import (
 func (s *scheduler) watchHolds() error {
 	client, err := v1alpha1.NewClient(clientConfig(s.o.Config))
 	if err != nil {
-		return fmt.Errorf("scheduler: %w", err)
+		return fmt.Errorf("creating the client for Holds: %w", err)
 	}
 	gauge := s.metrics.registerHoldsServed()
 	s.source.WatchHolds(client)

@@ -113,7 +113,7 @@ func (o *Options) Validate() error {
 	}
 	if o.Election != nil {
 		if err := o.Election.ValidateDurations(time.Nanosecond); err != nil { // as kube-scheduler
-			errs = append(errs, fmt.Errorf("scheduler: %w", err))
+			errs = append(errs, fmt.Errorf("scheduler: leader election: %w", err))
 		}
 	}
 	return errors.Join(errs...)

@@ -131,11 +131,11 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 	s.metrics.registerRecording(o.Inputs)
 	err := o.Inputs.Start(o.Clock.Now(), o.machineOptions())
 	if err != nil {
-		return nil, fmt.Errorf("scheduler: %w", err)
+		return nil, fmt.Errorf("recording the scheduler's options: %w", err)
 	}
 	s.observeObjects()
 	if s.extenders, err = executor.NewExtenders(client, o.Extenders, s.source.ConvertPod); err != nil {
-		return nil, fmt.Errorf("scheduler: %w", err)
+		return nil, fmt.Errorf("configuring the scheduler's extenders: %w", err)
 	}
 	if s.extenders != nil {
 		s.extenders.OnIgnoredError = s.onExtenderError

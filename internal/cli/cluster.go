@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,10 @@ func (c *Cluster) load() (*rest.Config, error) {
 		}
 		return nil, err
 	}
+	if contexts := c.Contexts(); c.Context != "" && len(contexts) > 0 && !slices.Contains(contexts, c.Context) {
+		return nil, fmt.Errorf("%s: --context %q: must be %s", source, c.Context, strings.Join(contexts, ", "))
+	}
+	_, rawErr := loader.RawConfig()
 	config, err := loader.ClientConfig()
 	pathErr := (*fs.PathError)(nil)
 	switch {
@@ -55,6 +60,8 @@ func (c *Cluster) load() (*rest.Config, error) {
 		return nil, fmt.Errorf("%s: no kubeconfig: the file must exist and contain a cluster", source)
 	case errors.As(err, &pathErr):
 		return nil, fmt.Errorf("%s: %w", source, pathErr.Err)
+	case rawErr != nil:
+		return nil, fmt.Errorf("%s: must be a kubeconfig (apiVersion v1, kind Config): %w", source, rawErr)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}

@@ -63,13 +63,20 @@ contexts: [{name: d, context: {cluster: d, user: u, namespace: shop}}]
 	if got := (&Cluster{}).Contexts(); !slices.Equal(got, []string{"c", "d"}) {
 		t.Errorf("got contexts %q, want c and d", got)
 	}
-	if _, err := (&Cluster{Context: "e"}).Config("test"); err == nil || !strings.Contains(err.Error(), `context "e" does not exist`) {
-		t.Errorf("unknown context: got error %v, want it to name the context", err)
+	if _, err := (&Cluster{Context: "e"}).Config("test"); err == nil || !strings.Contains(err.Error(), `--context "e": must be c, d`) {
+		t.Errorf("unknown context: got error %v, want it to name the context and those of the file", err)
 	}
 }
 
-// TestClientConfigMissingFile checks that the error names the variable and the file.
-func TestClientConfigMissingFile(t *testing.T) {
+// TestClientConfigBadFile checks that the errors of a missing and a malformed file name the variable or flag and the file.
+func TestClientConfigBadFile(t *testing.T) {
+	malformed := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(malformed, []byte("node n1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ClientConfig(malformed, "test"); err == nil || !strings.Contains(err.Error(), malformed+": must be a kubeconfig") {
+		t.Errorf("malformed file: got error %v, want one with the file and what it must be", err)
+	}
 	t.Setenv("KUBECONFIG", "/does/not/exist")
 	if _, err := ClientConfig("", "test"); err == nil || !strings.Contains(err.Error(), "KUBECONFIG /does/not/exist: ") {
 		t.Errorf("got error %v, want one with KUBECONFIG and the file", err)

@@ -69,7 +69,7 @@ func (d *Decisions) Close() error {
 func ReadDecisions(dir, namespace, name string) (list []Decision, lineErrors []error, err error) {
 	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil {
-		return nil, nil, fmt.Errorf("journal: %w", err)
+		return nil, nil, fmt.Errorf("listing the journal's files: %w", err)
 	}
 	for _, p := range paths {
 		f, err := os.Open(p)
@@ -77,11 +77,11 @@ func ReadDecisions(dir, namespace, name string) (list []Decision, lineErrors []e
 			continue // deleted in the meantime
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("journal: %w", err)
+			return nil, nil, fmt.Errorf("opening the journal: %w", err)
 		}
 		fileRecords, fileErrors, err := readDecisionsFrom(f, p, namespace, name)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, nil, fmt.Errorf("journal: %w", err)
+			return nil, nil, fmt.Errorf("reading the journal: %w", err)
 		}
 		list, lineErrors = append(list, fileRecords...), append(lineErrors, fileErrors...)
 	}

@@ -131,7 +131,7 @@ func (d *Displacement) JSON() (string, error) {
 func ParseDisplacement(text string) (*Displacement, error) {
 	d := &Displacement{}
 	if err := json.Unmarshal([]byte(text), d); err != nil {
-		return nil, fmt.Errorf("displacement: %w", err)
+		return nil, fmt.Errorf("parsing a displacement record: %w", err)
 	}
 	if d.Pod.Namespace == "" || d.Pod.Name == "" || d.Cause == "" {
 		return nil, fmt.Errorf("displacement %.100q: pod.namespace, pod.name and cause must be given", text)

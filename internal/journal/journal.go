@@ -65,19 +65,19 @@ func openFiles(dir, prefix string, o Options) (*Journal, error) {
 		return nil, fmt.Errorf("journal %s: writer %q: must consist of lower-case letters, digits and dashes", dir, o.Writer)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, fmt.Errorf("creating the journal: %w", err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, prefix+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, fmt.Errorf("journal %s: another process writes to it as %s: stop it, or use another directory with --journal", dir, o.Writer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, fmt.Errorf("locking the journal: %w", err)
 	}
 	j := &Journal{o: o, dir: dir, stem: prefix + o.Writer, lock: lock, batch: newBatch()}
 	if j.file, err = openNewest(dir, j.stem); err != nil {
 		_ = lock.Close()
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
 	return j, nil
 }
@@ -136,7 +136,7 @@ func (j *Journal) flush() {
 		j.batch = newBatch()
 		j.mu.Unlock()
 		if b.err = j.write(b.lines.Bytes()); b.err != nil {
-			b.err = fmt.Errorf("journal: %w", b.err)
+			b.err = fmt.Errorf("writing the journal: %w", b.err)
 		}
 		close(b.done)
 	}

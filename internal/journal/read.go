@@ -15,7 +15,7 @@ import (
 func Read(dir string) (records []*Displacement, lineErrors []error, err error) {
 	paths, err := listFiles(dir, displacementPrefix)
 	if err != nil {
-		return nil, nil, fmt.Errorf("journal: %w", err)
+		return nil, nil, fmt.Errorf("listing the journal's files: %w", err)
 	}
 	for _, p := range paths {
 		fileRecords, fileErrors, err := readFile(p)
@@ -23,7 +23,7 @@ func Read(dir string) (records []*Displacement, lineErrors []error, err error) {
 			continue // deleted in the meantime
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("journal: %w", err)
+			return nil, nil, fmt.Errorf("opening the journal: %w", err)
 		}
 		records, lineErrors = append(records, fileRecords...), append(lineErrors, fileErrors...)
 	}

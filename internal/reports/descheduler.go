@@ -2,6 +2,7 @@ package reports
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -25,7 +26,7 @@ func RunDescheduler(ctx context.Context, config *rest.Config, settings settings.
 		return nil, err
 	}
 	if _, err := o.Client.Discovery().ServerVersion(); err != nil {
-		return nil, err // watches would retry forever
+		return nil, fmt.Errorf("requesting the server's version: %w", err) // watches would retry forever
 	}
 	if o.Holds, err = v1alpha1.NewClient(config); err != nil {
 		return nil, err

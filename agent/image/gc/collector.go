@@ -107,12 +107,12 @@ func (c *Collector) Reclaim(ctx context.Context, containers, images bool) error 
 	var errs []error
 	if containers {
 		if err := c.collectContainers(ctx, true); err != nil {
-			errs = append(errs, fmt.Errorf("terminated containers: %w", err))
+			errs = append(errs, fmt.Errorf("deleting terminated containers: %w", err))
 		}
 	}
 	if images {
 		if err := c.deleteUnusedImages(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("unused images: %w", err))
+			errs = append(errs, fmt.Errorf("deleting unused images: %w", err))
 		}
 	}
 	return errors.Join(errs...)

@@ -192,7 +192,7 @@ const maxIndexDepth = 4
 func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*imageSource) error {
 	var index v1.IndexManifest
 	if err := json.Unmarshal(data, &index); err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("parsing the index: %w", err)
 	}
 	if depth > maxIndexDepth {
 		return errors.New("indexes are nested too deeply")

@@ -102,7 +102,7 @@ func (s *Store) image(e indexEntry) (Image, error) {
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(data))
 	if err != nil {
-		return Image{}, fmt.Errorf("configuration: %w", err)
+		return Image{}, fmt.Errorf("parsing the configuration: %w", err)
 	}
 	out := Image{ID: e.id.String(), Config: config.Config}
 	seen, hidden := map[v1.Hash]bool{}, false

@@ -50,7 +50,7 @@ const maxDocument = 8 << 20
 func diffIDs(config []byte) ([]v1.Hash, error) {
 	c, err := v1.ParseConfigFile(bytes.NewReader(config))
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, fmt.Errorf("parsing the configuration: %w", err)
 	}
 	return c.RootFS.DiffIDs, nil
 }
@@ -62,7 +62,7 @@ func (s *Store) validate(src *imageSource) error {
 	}
 	c, err := v1.ParseConfigFile(bytes.NewReader(src.config))
 	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+		return fmt.Errorf("parsing the configuration: %w", err)
 	}
 	if c.OS != "" && c.OS != "linux" {
 		return fmt.Errorf("image is for %s, not for linux", c.OS)

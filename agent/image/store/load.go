@@ -82,7 +82,7 @@ func (a *archive) dockerSources() ([]*imageSource, error) {
 		}
 		src := &imageSource{mediaType: types.OCIManifestSchema1}
 		if src.config, err = a.readDocument(image.Config); err != nil {
-			return nil, fmt.Errorf("configuration: %w", err)
+			return nil, fmt.Errorf("reading the configuration: %w", err)
 		}
 		manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
 			Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Size: int64(len(src.config)), Digest: digest(src.config)}, Layers: []v1.Descriptor{}}
@@ -148,7 +148,7 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*image
 	src := &imageSource{name: name, mediaType: d.MediaType, manifest: data}
 	var err error
 	if src.config, err = a.readBlob(manifest.Config.Digest); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	for _, l := range manifest.Layers {
 		if err := checkLayerDescriptor(l); err != nil {

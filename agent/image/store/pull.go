@@ -122,7 +122,7 @@ func (src *imageSource) readImage(image v1.Image) error {
 		return err
 	}
 	if err := verifyDigest(src.config, manifest.Config.Digest); err != nil {
-		return fmt.Errorf("configuration: %w", err)
+		return fmt.Errorf("verifying the configuration: %w", err)
 	}
 	for i, d := range manifest.Layers {
 		if err := checkLayerDescriptor(d); err != nil {

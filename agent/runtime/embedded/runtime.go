@@ -64,7 +64,7 @@ func (r *Runtime) open() (err error) {
 	}
 	for _, dir := range []string{o.sandboxesDir(), o.containersDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("embedded runtime: %w", err)
+			return fmt.Errorf("creating a directory of the embedded runtime: %w", err)
 		}
 	}
 	if r.lock, err = lockDir(o.Dir); err != nil {
@@ -75,7 +75,7 @@ func (r *Runtime) open() (err error) {
 	}
 	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(forkTimeout, o.startLimit()), limitCPU: r.limitCPU}
 	if err := r.shims.startZygote(); err != nil { // start early: it needs some time
-		return fmt.Errorf("embedded runtime: %w", err)
+		return fmt.Errorf("starting the first shim of the embedded runtime: %w", err)
 	}
 	if o.PodCIDR != "" {
 		r.network, err = network.Open(network.Options{Dir: o.networkDir(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
@@ -105,7 +105,7 @@ const lockTimeout = 2 * time.Second
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("embedded runtime: %w", err)
+		return nil, fmt.Errorf("locking the directory of the embedded runtime: %w", err)
 	}
 	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(10 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -11,7 +11,7 @@ import (
 // approved. The certificate is valid for ttl, but for at most one year and not longer than the CA.
 func (a *Authority) SignRequest(request *x509.CertificateRequest, usages []x509.ExtKeyUsage, keyUsage x509.KeyUsage, ttl time.Duration) (certPEM []byte, err error) {
 	if err := request.CheckSignature(); err != nil {
-		return nil, fmt.Errorf("certificate request: %w", err)
+		return nil, fmt.Errorf("verifying the signature of the certificate request: %w", err)
 	}
 	if len(usages) == 0 {
 		return nil, errors.New("certificate request: no extended key usage")

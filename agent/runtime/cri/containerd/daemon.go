@@ -52,7 +52,7 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 		return nil, "", err
 	}
 	if err := masquerade(o); err != nil {
-		return nil, "", fmt.Errorf("containerd: %w", err)
+		return nil, "", fmt.Errorf("masquerading the traffic of containerd's pods: %w", err)
 	}
 	config, err := writeConfig(o)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 func runExec(s *Spec) error {
 	// After setns this thread cannot create threads. A locked thread lets another one create them.
 	runtime.LockOSThread()
-	joins, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.Joins)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func runExec(s *Spec) error {
 	}
 	// The threads of this process share their file system state, and setns requires its own.
 	if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
-		return wrapError("unshare", err)
+		return wrapError("unsharing file system state", err)
 	}
 	const namespaces = syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	if err := setns(ProcessFD, namespaces); err != nil { // the PID namespace applies to children
@@ -54,7 +54,7 @@ func runExec(s *Spec) error {
 	if err := resetSignals(); err != nil { // the child inherits the actions; the agent kills the helper with SIGKILL
 		return err
 	}
-	if err := c.start(joins); err != nil {
+	if err := c.start(cgroupFDs); err != nil {
 		return err
 	}
 	code, err := c.wait()
@@ -66,17 +66,17 @@ func runExec(s *Spec) error {
 }
 
 // start forks and waits until the command runs. After an error the child has been killed and reaped.
-func (c *command) start(joins []int) error {
+func (c *command) start(cgroupFDs []int) error {
 	pid, errno := c.fork()
 	_ = syscall.Close(c.childEnd)
 	for fd := range 3 { // the command has them; its readers wait for the last writer
 		_ = syscall.Close(fd)
 	}
 	if errno != 0 {
-		return wrapError("fork", errno)
+		return wrapError("forking", errno)
 	}
 	c.pid = pid
-	err := c.release(joins)
+	err := c.release(cgroupFDs)
 	if err != nil {
 		c.kill()
 		_, _ = c.reap()
@@ -86,11 +86,11 @@ func (c *command) start(joins []int) error {
 
 // release puts the child into the container's cgroups, so that this program is not charged to
 // them, and waits until it has executed the command.
-func (c *command) release(joins []int) error {
+func (c *command) release(cgroupFDs []int) error {
 	if _, err := syscall.Write(ReportFD, []byte(PacketProcess+strconv.Itoa(c.pid))); err != nil {
 		return wrapError("reporting the process", err)
 	}
-	for _, fd := range joins {
+	for _, fd := range cgroupFDs {
 		if _, err := syscall.Write(fd, strconv.AppendInt(nil, int64(c.pid), 10)); err != nil && err != syscall.ESRCH { // killed already
 			return wrapError("joining a cgroup", err)
 		}
@@ -173,7 +173,7 @@ func awaitReadable(fd int) error {
 		switch {
 		case err == syscall.EINTR:
 		case err != nil:
-			return wrapError("poll", err)
+			return wrapError("polling the command", err)
 		case fds[1].revents != 0:
 			return &startError{"the agent has given up the command", 128}
 		case fds[0].revents != 0:

@@ -60,7 +60,7 @@ func init() {
 func dispatch(run func(*Spec) error) error {
 	// Processes in the container must not access this process through /proc.
 	if err := prctl(prSetDumpable, 0); err != nil {
-		return wrapError("prctl", err)
+		return wrapError("clearing the dumpable flag", err)
 	}
 	text, err := io.ReadAll(os.NewFile(SpecFD, "spec"))
 	if err != nil {
@@ -82,20 +82,20 @@ func runInit(s *Spec) error {
 	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS); err != nil {
 		return wrapError("joining the sandbox's namespaces", err)
 	}
-	joins, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.Joins)
 	if err != nil {
 		return err
 	}
 	if err := s.setupRoot(); err != nil {
 		return err
 	}
-	return s.execProgram(joins)
+	return s.execProgram(cgroupFDs)
 }
 
 // setParentDeathSignal makes the kernel kill this process when its shim exits.
 func setParentDeathSignal() error {
 	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
-		return wrapError("prctl", err)
+		return wrapError("setting the parent death signal", err)
 	}
 	// The signal is not sent if the shim has already exited. Then the report pipe has no reader.
 	report := struct {
@@ -124,14 +124,14 @@ func runSandbox(s *Spec) error {
 			file += string(c)
 		}
 		if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
-			return wrapError("sysctl "+name, err)
+			return wrapError("setting sysctl "+name+" to "+value, err)
 		}
 	}
-	joins, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.Joins)
 	if err != nil {
 		return err
 	}
-	if err := joinCgroups(joins); err != nil {
+	if err := joinCgroups(cgroupFDs); err != nil {
 		return err
 	}
 	if err := s.setOOMScore(); err != nil {
@@ -139,7 +139,7 @@ func runSandbox(s *Spec) error {
 	}
 	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return wrapError("/dev/null", err)
+		return wrapError("opening /dev/null", err)
 	}
 	if err := pivotToEmptyRoot(); err != nil {
 		return err
@@ -157,7 +157,7 @@ func runSandbox(s *Spec) error {
 		return &startError{"the agent exited", 128}
 	}
 	if err := syscall.Dup3(null, 0, 0); err != nil {
-		return wrapError("/dev/null", err)
+		return wrapError("redirecting standard input to /dev/null", err)
 	}
 	args, err := syscall.SlicePtrFromStrings(s.Args)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // execProgram executes the container's program in the current root.
-func (s *Spec) execProgram(joins []int) error {
+func (s *Spec) execProgram(cgroupFDs []int) error {
 	id, env, err := s.prepareProgram()
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Spec) execProgram(joins []int) error {
 			return wrapError("setting the controlling terminal", err)
 		}
 	}
-	if err := joinCgroups(joins); err != nil {
+	if err := joinCgroups(cgroupFDs); err != nil {
 		return err
 	}
 	if err := id.report(); err != nil {
@@ -62,7 +62,7 @@ func (s *Spec) prepareProgram() (identity, []string, error) {
 	}
 	for _, l := range s.Limits {
 		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
-			return id, nil, wrapError("resource limit "+strconv.Itoa(l.Resource), err)
+			return id, nil, wrapError("setting resource limit "+strconv.Itoa(l.Resource), err)
 		}
 	}
 	for fd := range 3 { // the user must be able to open /dev/stdout
@@ -96,7 +96,8 @@ func (s *Spec) setOOMScore() error {
 	if s.OOMScoreAdj == nil {
 		return nil
 	}
-	return wrapError("oom_score_adj", os.WriteFile("/proc/self/oom_score_adj", strconv.AppendInt(nil, *s.OOMScoreAdj, 10), 0o644))
+	score := strconv.FormatInt(*s.OOMScoreAdj, 10)
+	return wrapError("setting oom_score_adj to "+score, os.WriteFile("/proc/self/oom_score_adj", []byte(score), 0o644))
 }
 
 // environ returns the environment of the program, with HOME=home unless it sets HOME.
@@ -142,7 +143,7 @@ func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 		return err
 	}
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
-		return wrapError("no_new_privs", err)
+		return wrapError("setting no_new_privs", err)
 	}
 	if len(s.Filter) == 0 {
 		return nil
@@ -151,7 +152,7 @@ func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 		length uint16
 		filter *byte
 	}{uint16(len(s.Filter) / 8), &s.Filter[0]}
-	return wrapError("seccomp", prctl(prSetSeccomp, seccompFilter, pin(&program)))
+	return wrapError("loading the seccomp filter", prctl(prSetSeccomp, seccompFilter, pin(&program)))
 }
 
 // setCapabilities gives root the capabilities of the spec, and other users none.

@@ -23,22 +23,22 @@ func (s *Spec) newCommand(env []string) (*command, error) {
 	c := &command{program: s.Args[0], paths: programPaths(s.Args[0], env), terminal: s.Terminal}
 	var err error
 	if c.argv, err = syscall.SlicePtrFromStrings(s.Args); err != nil {
-		return nil, wrapError("arguments", err)
+		return nil, wrapError("converting the arguments", err)
 	}
 	if c.envv, err = syscall.SlicePtrFromStrings(env); err != nil {
-		return nil, wrapError("environment", err)
+		return nil, wrapError("converting the environment", err)
 	}
 	for _, path := range c.paths {
 		name, err := syscall.BytePtrFromString(path)
 		if err != nil {
-			return nil, wrapError("command", err)
+			return nil, wrapError("converting command path "+path, err)
 		}
 		c.names = append(c.names, name)
 	}
 	c.status = make([]uint32, 1+len(c.paths))
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, wrapError("socketpair", err)
+		return nil, wrapError("creating a socket pair", err)
 	}
 	c.helperEnd, c.childEnd = pair[0], pair[1]
 	return c, nil

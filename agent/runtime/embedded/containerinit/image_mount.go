@@ -19,7 +19,7 @@ func (m *Mount) cloneImage() (fd int, isFile bool, err error) {
 	defer syscall.Close(root)
 	part, err := openInRoot(root, "/"+m.SubPath, oPath)
 	if err != nil {
-		return -1, false, wrapError("subPath "+m.SubPath, err)
+		return -1, false, wrapError("opening subPath "+m.SubPath, err)
 	}
 	defer syscall.Close(part)
 	var info syscall.Stat_t

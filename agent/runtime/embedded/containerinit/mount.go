@@ -103,7 +103,7 @@ func (m *Mount) newFilesystem() (int, error) {
 			_, err = syscall6(callFsconfig, uintptr(fs), fsconfigFlag, bytePtr(name), 0, 0)
 		}
 		if err != nil {
-			return -1, wrapError("option "+o, err)
+			return -1, wrapError("setting mount option "+o, err)
 		}
 	}
 	if _, err := syscall6(callFsconfig, uintptr(fs), fsconfigCreate, 0, 0, 0); err != nil {
@@ -156,7 +156,7 @@ func createPath(root int, path string, isFile bool) (fd int, next string, err er
 		}
 		_ = syscall.Close(parent)
 		if err != nil {
-			return -1, "", wrapError(partial, err)
+			return -1, "", wrapError("opening mount target "+partial, err)
 		}
 		parent = fd
 	}

@@ -32,7 +32,7 @@ func (s *Spec) setupRoot() error {
 	if s.Cwd != "" {
 		fd, err := openMountPoint(root, s.Cwd, false)
 		if err != nil {
-			return wrapError("working directory "+s.Cwd, err)
+			return wrapError("creating working directory "+s.Cwd, err)
 		}
 		_ = syscall.Close(fd)
 	}
@@ -82,7 +82,7 @@ func (r *Root) mount() error {
 		}
 	}
 	if err := syscall.Chdir(common); err != nil {
-		return wrapError("layers in "+common, err)
+		return wrapError("entering layer directory "+common, err)
 	}
 	relative := func(p string) string {
 		p = strings.TrimPrefix(strings.TrimPrefix(p, common), "/")
@@ -112,14 +112,14 @@ func (r *Root) mount() error {
 func linkDevices(root int, terminal bool) error {
 	dev, err := openInRoot(root, "/dev", oPath|syscall.O_DIRECTORY)
 	if err != nil {
-		return wrapError("/dev", err)
+		return wrapError("opening /dev", err)
 	}
 	defer syscall.Close(dev)
 	dir := "/proc/self/fd/" + itoa(dev)
 	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
 		"stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx", "core": "/proc/kcore"} {
 		if err := os.Symlink(target, dir+"/"+name); err != nil && !os.IsExist(err) {
-			return wrapError("/dev/"+name, err)
+			return wrapError("creating symlink /dev/"+name, err)
 		}
 	}
 	if !terminal {
@@ -131,7 +131,7 @@ func linkDevices(root int, terminal bool) error {
 		return nil
 	}
 	m := Mount{Type: "bind", Source: terminalPath, Target: "/dev/console"}
-	return wrapError("/dev/console", m.mountInto(root))
+	return wrapError("mounting /dev/console", m.mountInto(root))
 }
 
 // pivotRoot makes a directory the root and unmounts the old root.
@@ -149,7 +149,7 @@ func pivotRoot(dir string) error {
 		}
 	}
 	if err != nil {
-		return wrapError("pivot_root", err)
+		return wrapError("changing to root "+dir, err)
 	}
 	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
 		return wrapError("unmounting the host's root", err)

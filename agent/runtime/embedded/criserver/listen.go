@@ -22,7 +22,7 @@ func listen(socket string) (net.Listener, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("socket: %w", err)
+		return nil, fmt.Errorf("examining the socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
 		return nil, fmt.Errorf("socket %s: the path exists and is not a socket", socket)
 	default:
@@ -61,7 +61,7 @@ func listen(socket string) (net.Listener, error) {
 // removeSocket removes the socket. It succeeds if there is none.
 func removeSocket(socket string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("socket: %w", err)
+		return fmt.Errorf("removing the socket: %w", err)
 	}
 	return nil
 }
