@@ -40,7 +40,7 @@ func TestReadDumpErrors(t *testing.T) {
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: {name: c}}": `Pod "p": spec.containers: object: must be a list`,
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priority: high}":        `Pod "p": spec.priority: string: must be a number`,
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {hostNetwork: 1}":        `Pod "p": spec.hostNetwork: number: must be a boolean`,
-		"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {taints: [dedicated]}":  `Node "n1": spec.taints: string: must be an object`,
+		"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {taints: [dedicated]}": `Node "n1": spec.taints: string: must be an object`,
 		"a: [":                                  "dump.yaml: document 1",
 		"apiVersion: v1\nkind: Pod\n---\nname:": "document 2",
 		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","spec":{"containers":1}}]}`: "items[0]",

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/berthproject/berth/engine/descheduling"
-	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
 // pluginReader compiles the arguments of one plugin of a policy.
@@ -66,6 +67,12 @@ func (r *pluginReader) seconds(field string, v *int64) *time.Duration {
 	return &d
 }
 
+// includeExclude selects namespaces or kinds.
+type includeExclude struct {
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+}
+
 func (r *pluginReader) namespaces(field string, in *includeExclude) (out descheduling.Namespaces) {
 	if in == nil {
 		return out
@@ -74,6 +81,11 @@ func (r *pluginReader) namespaces(field string, in *includeExclude) (out desched
 		r.argErrorf("%s: include and exclude: only one of them can be given", field)
 	}
 	return descheduling.Namespaces{Include: in.Include, Exclude: in.Exclude}
+}
+
+type podFilterArgs struct {
+	Namespaces    *includeExclude       `json:"namespaces,omitempty"`
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
 
 func (r *pluginReader) scope(in *podFilterArgs) descheduling.Scope {
@@ -100,62 +112,4 @@ func (r *pluginReader) requireNonEmpty(field string, list []string, what string)
 		}
 	}
 	return list
-}
-
-func (r *pluginReader) duplicates() descheduling.Strategy {
-	var a removeDuplicatesArgs
-	r.read(&a)
-	return &plugins.RemoveDuplicates{Namespaces: r.namespaces("namespaces", a.Namespaces), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as ReplicaSet")}
-}
-
-func (r *pluginReader) antiAffinity() descheduling.Strategy {
-	var a violatingAntiAffinityArgs
-	r.read(&a)
-	return &plugins.RemovePodsViolatingInterPodAntiAffinity{Scope: r.scope(&a.podFilterArgs)}
-}
-
-func (r *pluginReader) nodeAffinity() descheduling.Strategy {
-	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
-	var a violatingNodeAffinityArgs
-	r.read(&a)
-	out := &plugins.RemovePodsViolatingNodeAffinity{Scope: r.scope(&a.podFilterArgs)}
-	if len(a.NodeAffinityType) == 0 {
-		r.argErrorf("nodeAffinityType: must be given: %s, %s, or both", required, preferred)
-	}
-	r.requireOneOf("nodeAffinityType", a.NodeAffinityType, required, preferred)
-	for _, t := range a.NodeAffinityType {
-		kind := plugins.RequiredAffinity
-		if t == preferred {
-			kind = plugins.PreferredAffinity
-		}
-		out.Types = append(out.Types, kind)
-	}
-	return out
-}
-
-func (r *pluginReader) nodeTaints() descheduling.Strategy {
-	var a violatingNodeTaintsArgs
-	r.read(&a)
-	if len(a.ExcludedTaints) > 0 && len(a.IncludedTaints) > 0 {
-		r.argErrorf("includedTaints: %q: cannot be given together with excludedTaints, %q", a.IncludedTaints, a.ExcludedTaints)
-	}
-	return &plugins.RemovePodsViolatingNodeTaints{Scope: r.scope(&a.podFilterArgs), PreferNoSchedule: a.IncludePreferNoSchedule,
-		Excluded: r.requireNonEmpty("excludedTaints", a.ExcludedTaints, "a taint's key, or key=value"), Included: r.requireNonEmpty("includedTaints", a.IncludedTaints, "a taint's key, or key=value")}
-}
-
-func (r *pluginReader) topologySpread() descheduling.Strategy {
-	const hard, soft = "DoNotSchedule", "ScheduleAnyway"
-	var a violatingTopologySpreadArgs
-	r.read(&a)
-	r.requireOneOf("constraints", a.Constraints, hard, soft)
-	return &plugins.RemovePodsViolatingTopologySpreadConstraint{Scope: r.scope(&a.podFilterArgs), BalanceNodeFit: derefOr(a.TopologyBalanceNodeFit, true),
-		Hard: len(a.Constraints) == 0 || slices.Contains(a.Constraints, hard), Soft: slices.Contains(a.Constraints, soft)}
-}
-
-func (r *pluginReader) tooManyRestarts() descheduling.Strategy {
-	var a tooManyRestartsArgs
-	r.read(&a)
-	r.requireAtLeast(r.path+".podRestartThreshold", int64(a.PodRestartThreshold), 1)
-	r.requireOneOf("states", a.States, "Running", "CrashLoopBackOff")
-	return &plugins.RemovePodsHavingTooManyRestarts{Scope: r.scope(&a.podFilterArgs), Threshold: a.PodRestartThreshold, Init: a.IncludingInitContainers, States: a.States}
 }

@@ -24,6 +24,44 @@ var (
 	extraProtections   = []string{"PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"}
 )
 
+type defaultEvictorArgs struct {
+	metav1.TypeMeta         `json:",inline"`
+	NodeSelector            string                `json:"nodeSelector,omitempty"`
+	EvictLocalStoragePods   bool                  `json:"evictLocalStoragePods,omitempty"`
+	EvictDaemonSetPods      bool                  `json:"evictDaemonSetPods,omitempty"`
+	EvictSystemCriticalPods bool                  `json:"evictSystemCriticalPods,omitempty"`
+	IgnorePvcPods           bool                  `json:"ignorePvcPods,omitempty"`
+	IgnorePodsWithoutPDB    bool                  `json:"ignorePodsWithoutPDB,omitempty"`
+	EvictFailedBarePods     bool                  `json:"evictFailedBarePods,omitempty"`
+	LabelSelector           *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	NamespaceLabelSelector  *metav1.LabelSelector `json:"namespaceLabelSelector,omitempty"`
+	PriorityThreshold       *priorityThresholdArg `json:"priorityThreshold,omitempty"`
+	NodeFit                 bool                  `json:"nodeFit,omitempty"`
+	MinReplicas             int64                 `json:"minReplicas,omitempty"`
+	MinPodAge               *metav1.Duration      `json:"minPodAge,omitempty"`
+	NoEvictionPolicy        string                `json:"noEvictionPolicy,omitempty"`
+	PodProtections          podProtections        `json:"podProtections,omitzero"`
+}
+
+type priorityThresholdArg struct {
+	Value *int32 `json:"value,omitempty"`
+	Name  string `json:"name,omitempty"`
+}
+
+type podProtections struct {
+	ExtraEnabled    []string              `json:"extraEnabled,omitempty"`
+	DefaultDisabled []string              `json:"defaultDisabled,omitempty"`
+	Config          *podProtectionsConfig `json:"config,omitempty"`
+}
+
+type podProtectionsConfig struct {
+	PodsWithPVC *struct {
+		ProtectedStorageClasses []struct {
+			Name string `json:"name"`
+		} `json:"protectedStorageClasses,omitempty"`
+	} `json:"PodsWithPVC,omitempty"`
+}
+
 // evictor compiles the arguments of DefaultEvictor.
 func (r *pluginReader) evictor() descheduling.DefaultEvictorArgs {
 	var a defaultEvictorArgs

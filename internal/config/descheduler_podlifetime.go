@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
@@ -14,6 +16,25 @@ var podStates = []string{
 	"NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",
 	"PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "ErrImagePull", "CreateContainerError", "InvalidImageName",
 	"OOMKilled", "Error", "Completed", "DeadlineExceeded", "Evicted", "ContainerCannotRun", "StartError",
+}
+
+type podLifeTimeArgs struct {
+	metav1.TypeMeta              `json:",inline"`
+	podFilterArgs                `json:",inline"`
+	MaxPodLifeTimeSeconds        *int64             `json:"maxPodLifeTimeSeconds,omitempty"`
+	States                       []string           `json:"states,omitempty"`
+	Conditions                   []podConditionArgs `json:"conditions,omitempty"`
+	ExitCodes                    []int32            `json:"exitCodes,omitempty"`
+	OwnerKinds                   *includeExclude    `json:"ownerKinds,omitempty"`
+	IncludingInitContainers      bool               `json:"includingInitContainers,omitempty"`
+	IncludingEphemeralContainers bool               `json:"includingEphemeralContainers,omitempty"`
+}
+
+type podConditionArgs struct {
+	Type                              string `json:"type,omitempty"`
+	Status                            string `json:"status,omitempty"`
+	Reason                            string `json:"reason,omitempty"`
+	MinTimeSinceLastTransitionSeconds *int64 `json:"minTimeSinceLastTransitionSeconds,omitempty"`
 }
 
 func (r *pluginReader) podLifeTime() descheduling.Strategy {
@@ -39,6 +60,16 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 }
 
 const defaultMinPodLifetimeSeconds = 3600
+
+type removeFailedPodsArgs struct {
+	metav1.TypeMeta         `json:",inline"`
+	podFilterArgs           `json:",inline"`
+	ExcludeOwnerKinds       []string `json:"excludeOwnerKinds,omitempty"`
+	MinPodLifetimeSeconds   *int64   `json:"minPodLifetimeSeconds,omitempty"`
+	Reasons                 []string `json:"reasons,omitempty"`
+	ExitCodes               []int32  `json:"exitCodes,omitempty"`
+	IncludingInitContainers bool     `json:"includingInitContainers,omitempty"`
+}
 
 func (r *pluginReader) failedPods() descheduling.Strategy {
 	var a removeFailedPodsArgs

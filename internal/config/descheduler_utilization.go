@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berthproject/berth/engine/descheduling"
@@ -12,6 +14,19 @@ import (
 
 // kubernetesMetrics is the only supported source of usage.
 const kubernetesMetrics = "KubernetesMetrics"
+
+type lowNodeUtilizationArgs struct {
+	metav1.TypeMeta        `json:",inline"`
+	UseDeviationThresholds bool                `json:"useDeviationThresholds,omitempty"`
+	Thresholds             map[string]float64  `json:"thresholds,omitempty"`
+	TargetThresholds       map[string]float64  `json:"targetThresholds,omitempty"`
+	NumberOfNodes          int64               `json:"numberOfNodes,omitempty"`
+	MetricsUtilization     *metricsUtilization `json:"metricsUtilization,omitempty"`
+	EvictableNamespaces    *includeExclude     `json:"evictableNamespaces,omitempty"`
+	EvictionLimits         *struct {
+		Node *int64 `json:"node,omitempty"`
+	} `json:"evictionLimits,omitempty"`
+}
 
 func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 	var a lowNodeUtilizationArgs
@@ -41,6 +56,14 @@ func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 		}
 	}
 	return out
+}
+
+type highNodeUtilizationArgs struct {
+	metav1.TypeMeta     `json:",inline"`
+	Thresholds          map[string]float64 `json:"thresholds,omitempty"`
+	NumberOfNodes       int64              `json:"numberOfNodes,omitempty"`
+	EvictionModes       []string           `json:"evictionModes,omitempty"`
+	EvictableNamespaces *includeExclude    `json:"evictableNamespaces,omitempty"`
 }
 
 func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
@@ -80,6 +103,12 @@ func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
 		r.argErrorf("evictableNamespaces.include: %q: only exclude can be given", in.Include)
 	}
 	return in.Exclude
+}
+
+type metricsUtilization struct {
+	MetricsServer bool                  `json:"metricsServer,omitempty"`
+	Source        string                `json:"source,omitempty"`
+	Prometheus    *runtime.RawExtension `json:"prometheus,omitempty"`
 }
 
 // usesMetrics validates metricsUtilization and reports whether nodes are classified by actual usage.
