@@ -17,8 +17,17 @@ import (
 // testImages is the repository of the suite's images.
 const testImages = "registry.k8s.io/e2e-test-images/"
 
-// pulledImage is the image of the spec with the pull policy Always.
-const pulledImage = testImages + "kitten:1.8"
+// generalImage is the image of agnhost, the suite's general test program.
+const generalImage = testImages + "agnhost:2.63.0"
+
+// pulledImages returns the images of the specs with the pull policy Always.
+func pulledImages(batch string) []string {
+	images := []string{testImages + "kitten:1.8"}
+	if batch == beyondBatch {
+		images = append(images, generalImage)
+	}
+	return images
+}
 
 // packImages writes an archive with a substitute for each image of the conformance specs and returns its path.
 func packImages(ctx context.Context, t *toolset) (string, error) {
@@ -55,7 +64,7 @@ func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 	networkLayers := [][]oci.File{base, clients, agnhost}
 	server := oci.Spec{Layers: networkLayers, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: testcluster.Environment, WorkingDir: "/"}
 	images := map[string]oci.Spec{
-		testImages + "agnhost:2.63.0":          server,
+		generalImage:                           server,
 		testImages + "agnhost:2.55":            server,
 		testImages + "busybox:1.37.0-1":        {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: testcluster.Environment},
 		testImages + "nonroot:1.5":             {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: testcluster.Environment, User: "1234"},
@@ -76,7 +85,6 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 	files := []oci.File{
 		{Path: "/agnhost-2", Link: "agnhost"},
 		{Path: "/uploads", Dir: true, Mode: 0o755},
-		{Path: "/var/registry", Dir: true, Mode: 0o755},
 		// The group is tested as a supplementary group that the image defines.
 		{Path: "/etc/passwd", Mode: 0o644, Data: []byte(accounts + "user-defined-in-image:x:1000:1000::/home:/bin/sh\n")},
 		{Path: "/etc/group", Mode: 0o644, Data: []byte(groups + "user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n")},
@@ -93,7 +101,19 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 		files = append(files, f)
 	}
 	program, err := testcluster.File("/agnhost", t.agnhost, 0o755)
-	return append(files, program), err
+	if err != nil {
+		return nil, err
+	}
+	pause, err := pauseSpec()
+	if err != nil {
+		return nil, err
+	}
+	image, err := oci.Build(pause)
+	if err != nil {
+		return nil, err
+	}
+	served, err := registryFiles("pause", "testing", image)
+	return slices.Concat(files, []oci.File{program}, served), err
 }
 
 // webServers returns the images that serve files. agnhost serves the root directory.
@@ -151,14 +171,19 @@ func apiServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 
 // pauseImages returns the images of containers that only wait. containerd uses one for the sandboxes of pods.
 func pauseImages(*toolset, oci.Spec) (map[string]oci.Spec, error) {
-	program, err := pause.Program()
+	spec, err := pauseSpec()
 	if err != nil {
 		return nil, err
 	}
-	spec := oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}, Env: testcluster.Environment, User: "65535:65535"}
 	images := map[string]oci.Spec{}
 	for _, tag := range []string{"3.10", "3.10.1", "3.10.2"} {
 		images["registry.k8s.io/pause:"+tag] = spec
 	}
 	return images, nil
+}
+
+// pauseSpec returns the contents of an image whose container only waits.
+func pauseSpec() (oci.Spec, error) {
+	program, err := pause.Program()
+	return oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}, Env: testcluster.Environment, User: "65535:65535"}, err
 }

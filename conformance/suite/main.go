@@ -86,7 +86,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	c, err := testcluster.Start(ctx, testcluster.Config{Berth: tools.berth, Runtime: o.runtime, Dir: filepath.Join(o.dir, o.runtime),
-		Archive: images, Pulled: []string{pulledImage}})
+		Archive: images, Pulled: pulledImages(o.batch), InsecureRegistries: []string{suiteRegistry}})
 	if err != nil {
 		return err
 	}

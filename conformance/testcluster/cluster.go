@@ -37,6 +37,8 @@ type Config struct {
 	Archive string // tar file with the images that Start loads on all nodes
 	// Pulled are the images of the archive that nodes can pull, because a pod has the pull policy Always.
 	Pulled []string
+	// InsecureRegistries may use plain HTTP. containerd allows it for all registries on a loopback address.
+	InsecureRegistries []string
 }
 
 // Cluster is a running `berth up` with two virtual nodes. It has a separate network namespace, so that the service
@@ -70,8 +72,14 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	// Stop ends the process, and the context does not, so that the process removes its nodes.
-	c.process = exec.Command("sh", "-c", prepareNetwork+` && exec "$0" "$@"`, c.Berth, "up", "--ephemeral", "--data-dir", data, //nolint:noctx // see above
-		"--runtime", Runtimes[c.Runtime], "--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi")
+	args := []string{"-c", prepareNetwork + ` && exec "$0" "$@"`, c.Berth, "up", "--ephemeral", "--data-dir", data,
+		"--runtime", Runtimes[c.Runtime], "--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi"}
+	if c.Runtime == "embedded" {
+		for _, r := range c.InsecureRegistries {
+			args = append(args, "--insecure-registry", r)
+		}
+	}
+	c.process = exec.Command("sh", args...) //nolint:noctx // see above
 	c.process.Stdout, c.process.Stderr = log, log
 	c.process.Env = append(os.Environ(), c.registry.environment()...)
 	c.process.SysProcAttr = &syscall.SysProcAttr{
