@@ -42,7 +42,14 @@ func (e PreStopDone) apply(m *Machine, _ time.Time) {
 }
 
 func (e RestartContainer) apply(m *Machine, now time.Time) {
-	if r := m.container(e.Container); r != nil && r.active() {
+	r := m.container(e.Container)
+	if r == nil {
+		return
+	}
+	if !e.Resize {
+		r.backoff = 0 // the failures were those of another image
+	}
+	if r.active() {
 		r.restartCause, r.replaceDeadline = specChanged, now.Add(m.spec.GracePeriod())
 	}
 }

@@ -45,7 +45,8 @@ type ProbeResult struct {
 }
 
 // RestartContainer restarts a container whose specification changed, regardless of its restart
-// policy.
+// policy. A container that waits for its restart delay restarts at once, unless only its resources
+// changed.
 type RestartContainer struct {
 	Container string
 	Resize    bool // only its resources changed

@@ -95,6 +95,8 @@ func parseEvent(m *Machine, f []string) Event {
 		return SandboxLost{}
 	case "spec-changed":
 		return RestartContainer{Container: f[1]}
+	case "resized":
+		return RestartContainer{Container: f[1], Resize: true}
 	}
 	return nil
 }
@@ -138,6 +140,16 @@ func TestRestartsBackOff(t *testing.T) {
 	if _, cs := m.Statuses(); cs[0].Restarts != 4 || cs[0].Last == nil {
 		t.Errorf("restarts %d, last %+v; want 4 and a last exit", cs[0].Restarts, cs[0].Last)
 	}
+}
+
+// TestImageUpdateResetsBackoff checks that a container with another image does not wait for the delay of the previous one,
+// and that one with other resources does.
+func TestImageUpdateResetsBackoff(t *testing.T) {
+	m := New(Spec{Containers: newContainers("x"), RestartPolicy: Always})
+	runScript(t, m,
+		"0 : start x", "1 started x:", "2 exit x 1: start x", "3 started x:", "4 exit x 1:", "14 : start x", "15 started x:", "16 exit x 1:",
+		"17 resized x:", "18 spec-changed x: start x", "19 started x:", "20 exit x 1:", "29 :", "30 : start x",
+		"31 started x:", "32 spec-changed x: stop x", "33 exit x 1: start x", "34 started x:", "35 exit x 1:", "44 :", "45 : start x")
 }
 
 func TestInitFailureWithRestartPolicyNever(t *testing.T) {
