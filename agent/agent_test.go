@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
@@ -68,6 +69,11 @@ func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
 func TestNodesRegisterAndRenewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
+		api.PrependReactor("create", "nodes", func(action clienttesting.Action) (bool, k8sruntime.Object, error) {
+			object := action.(clienttesting.CreateAction).GetObject().(*corev1.Node)
+			object.UID = types.UID("uid-" + object.Name)
+			return false, nil, nil
+		})
 		stop := startCluster(t, api, 40)
 		defer stop()
 		time.Sleep(25 * time.Second)
@@ -79,6 +85,9 @@ func TestNodesRegisterAndRenewLeases(t *testing.T) {
 		lease, err := api.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "n7", metav1.GetOptions{})
 		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 11*time.Second {
 			t.Errorf("lease %v, %v, want one renewed in the last 11 s", lease, err)
+		}
+		if owners := lease.OwnerReferences; len(owners) != 1 || owners[0] != (metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n7", UID: "uid-n7"}) {
+			t.Errorf("owners %+v, want the node", owners)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
 		created, err := leases.Create(ctx, &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease},
+			ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease, OwnerReferences: n.leaseOwners()},
 			Spec: coordinationv1.LeaseSpec{
 				HolderIdentity:       &n.manifest.Name,
 				LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
@@ -65,10 +65,23 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 	}
 	next := n.lease.DeepCopy()
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NewMicroTime(a.env.now()))
+	if owners := n.leaseOwners(); owners != nil {
+		next.OwnerReferences = owners
+	}
 	renewed, err := leases.Update(ctx, next, metav1.UpdateOptions{})
 	n.lease = renewed
 	if err != nil {
 		n.lease = nil
 	}
 	return err
+}
+
+// leaseOwners returns the owner of the node's Lease, with which the garbage collector deletes the Lease: the object of the
+// node. It returns nil until that object is known.
+func (n *node) leaseOwners() []metav1.OwnerReference {
+	uid := n.objectUID()
+	if uid == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node", Name: n.manifest.Name, UID: uid}}
 }

@@ -48,8 +48,8 @@ func (a *Agent) reconcileMirror(key string) {
 		a.writeMirror(key, "delete", func(ctx context.Context) (mirrorWrite, error) {
 			return mirrorWrite{deleted: mirror}, a.deleteMirror(ctx, mirror)
 		})
-	case mirror == nil && static != nil && static.object.DeletionTimestamp == nil && static.node.uid != "":
-		object := mirrorOf(static.object, static.node.uid)
+	case mirror == nil && static != nil && static.object.DeletionTimestamp == nil && static.node.objectUID() != "":
+		object := mirrorOf(static.object, static.node.objectUID())
 		a.writeMirror(key, "create", func(ctx context.Context) (mirrorWrite, error) {
 			created, err := a.opts.Client.CoreV1().Pods(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
 			return mirrorWrite{created: created}, err

@@ -29,7 +29,7 @@ type node struct {
 	started         time.Time
 	observedPodCIDR atomic.Value // string; the range in the API
 	podIPs          ipAllocator  // of a simulated node; used only by the loop
-	uid             types.UID    // of the object in the API; used only by the loop
+	uid             atomic.Value // types.UID of the object in the API
 	observed        *corev1.Node // manifest merged with labels, taints and resources of other clients; used only by the loop
 
 	addresses         func() []corev1.NodeAddress // current addresses
@@ -266,14 +266,20 @@ func (a *Agent) syncAddresses(n *node) {
 	}
 }
 
+// objectUID returns the UID of the node's object in the API, or "" if it is not known yet.
+func (n *node) objectUID() types.UID {
+	uid, _ := n.uid.Load().(types.UID)
+	return uid
+}
+
 // handleNode applies the labels, taints and resources that other clients set in the node object.
 func (a *Agent) handleNode(object *corev1.Node) {
 	n := a.nodes[object.Name]
 	if n == nil {
 		return
 	}
-	if n.uid != object.UID {
-		n.uid = object.UID
+	if n.objectUID() != object.UID {
+		n.uid.Store(object.UID)
 		a.reconcileMirrors()
 	}
 	a.observePodCIDR(n, object)
