@@ -16,6 +16,7 @@ type endpoint struct {
 	ready        bool
 	serving      bool
 	terminating  bool
+	node         string
 	local        bool     // on a node of this machine
 	zones, nodes []string // of its hints
 }
@@ -24,6 +25,8 @@ type endpoint struct {
 type location struct {
 	nodes map[string]bool
 	zone  string
+	// podCIDRs has the pod CIDRs of each node, if several nodes run on this machine.
+	podCIDRs map[string][]netip.Prefix
 }
 
 // portKey identifies the port of an EndpointSlice by name.
@@ -71,7 +74,7 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 	}
 	ready := deref(e.Conditions.Ready, true)
 	out := endpoint{addr: netip.AddrPortFrom(a, port), ready: ready, serving: deref(e.Conditions.Serving, ready),
-		terminating: deref(e.Conditions.Terminating, false), local: e.NodeName != nil && loc.nodes[*e.NodeName]}
+		terminating: deref(e.Conditions.Terminating, false), node: deref(e.NodeName, ""), local: e.NodeName != nil && loc.nodes[*e.NodeName]}
 	if e.Hints != nil {
 		for _, z := range e.Hints.ForZones {
 			out.zones = append(out.zones, z.Name)
@@ -100,6 +103,11 @@ func clusterEndpoints(list []endpoint, loc location) []netip.AddrPort {
 // localEndpoints returns the endpoints for the policy Local.
 func localEndpoints(list []endpoint) []netip.AddrPort {
 	return addresses(usableEndpoints(filter(list, func(e endpoint) bool { return e.local })))
+}
+
+// nodeEndpoints returns the endpoints for the policy Local in packets from pods of a node.
+func nodeEndpoints(list []endpoint, node string) []netip.AddrPort {
+	return addresses(usableEndpoints(filter(list, func(e endpoint) bool { return e.node == node })))
 }
 
 // preferHinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no

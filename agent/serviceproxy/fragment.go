@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func newFragment(s *corev1.Service, list []*discoveryv1.EndpointSlice, family di
 		}
 		b := portBuilder{fragment: f, service: s, port: p, protocol: protocol, name: fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, strings.ToLower(string(p.Protocol)), p.Port)}
 		eps := byPort[portKey{p.Name, string(p.Protocol)}]
-		b.cluster, b.local = clusterEndpoints(eps, loc), localEndpoints(eps)
+		b.cluster, b.local, b.sources = clusterEndpoints(eps, loc), localEndpoints(eps), podSources(eps, loc, ip4)
 		b.build(clusterIP, ip4)
 		for _, e := range eps {
 			a := e.addr.Addr().AsSlice()
@@ -91,6 +92,25 @@ type portBuilder struct {
 	protocol       uint8
 	name           string
 	cluster, local []netip.AddrPort
+	sources        []podSource
+}
+
+// podSource is a node of this machine as a source of packets.
+type podSource struct {
+	prefixes []netip.Prefix   // of its pods
+	local    []netip.AddrPort // endpoints on the node
+}
+
+// podSources returns the nodes of this machine, sorted by name, if there are several. The kernel cannot assign packets
+// of the machine itself to one of them.
+func podSources(list []endpoint, loc location, ip4 bool) (sources []podSource) {
+	for _, node := range slices.Sorted(maps.Keys(loc.podCIDRs)) {
+		prefixes := slices.DeleteFunc(slices.Clone(loc.podCIDRs[node]), func(p netip.Prefix) bool { return p.Addr().Is4() != ip4 })
+		if len(prefixes) > 0 {
+			sources = append(sources, podSource{withoutOverlaps(prefixes), nodeEndpoints(list, node)})
+		}
+	}
+	return sources
 }
 
 // build adds the chains and the elements of the port.
@@ -99,7 +119,7 @@ func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
 	internal := b.addDistribution("cluster", b.cluster)
 	endpoints := b.cluster
 	if deref(s.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
-		internal, endpoints = b.addLocalDistribution(), b.local
+		internal, endpoints = b.addNodeDistribution(), b.local
 	}
 	b.add(clusterIP, internal, false, endpoints)
 
@@ -177,11 +197,30 @@ func (b *portBuilder) addDistribution(kind string, endpoints []netip.AddrPort) s
 
 // addLocalDistribution returns the name of the chain for the policy Local. Without local endpoints packets are
 // dropped, so that the client tries another node.
-func (b *portBuilder) addLocalDistribution() string {
-	if len(b.local) == 0 && len(b.cluster) > 0 {
+func (b *portBuilder) addLocalDistribution() string { return b.addDistributionOrDrop("local", b.local) }
+
+// addDistributionOrDrop is addDistribution, but returns dropChain if only other endpoints exist.
+func (b *portBuilder) addDistributionOrDrop(kind string, endpoints []netip.AddrPort) string {
+	if len(endpoints) == 0 && len(b.cluster) > 0 {
 		return dropChain
 	}
-	return b.addDistribution("local", b.local)
+	return b.addDistribution(kind, endpoints)
+}
+
+// addNodeDistribution returns the name of the chain for the internal policy Local. If several nodes run on this machine,
+// the chain has the endpoints on the node of the pod that sent the packet, and for the machine itself those of all nodes.
+func (b *portBuilder) addNodeDistribution() string {
+	local := b.addLocalDistribution()
+	if len(b.sources) == 0 || local == rejectChain {
+		return local
+	}
+	name := "nodes-" + b.name
+	var rules []rule
+	for i, s := range b.sources {
+		rules = append(rules, rule{action: actGotoFrom, prefixes: s.prefixes, chain: b.addDistributionOrDrop(fmt.Sprintf("node%d", i), s.local)})
+	}
+	b.chains[name] = append(rules, rule{action: actGoto, chain: local})
+	return name
 }
 
 // addExternalEntry adds the chain for node ports and external addresses, and returns its name.

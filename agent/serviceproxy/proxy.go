@@ -5,7 +5,9 @@ package serviceproxy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -207,10 +209,11 @@ func (p *Proxy) lookUp(key string) (*corev1.Service, []*discoveryv1.EndpointSlic
 	return s, list
 }
 
-// updateLocation sets the pod CIDRs and the zone of this machine's nodes. It reports whether the zone
-// has changed.
+// updateLocation sets the pod CIDRs and the zone of this machine's nodes. It reports whether the rules of Services
+// depend on what has changed.
 func (p *Proxy) updateLocation() bool {
 	var cidrs []netip.Prefix
+	byNode := map[string][]netip.Prefix{}
 	zone := ""
 	for _, name := range p.opts.Nodes {
 		object, exists, err := p.nodes.GetByKey(name)
@@ -221,6 +224,7 @@ func (p *Proxy) updateLocation() bool {
 		for _, text := range append([]string{n.Spec.PodCIDR}, n.Spec.PodCIDRs...) {
 			if c, err := netip.ParsePrefix(text); err == nil {
 				cidrs = append(cidrs, c)
+				byNode[name] = append(byNode[name], c)
 			}
 		}
 		if zone == "" {
@@ -228,8 +232,12 @@ func (p *Proxy) updateLocation() bool {
 		}
 	}
 	p.rules.setPodCIDRs(cidrs)
-	changed := zone != p.rules.loc.zone
-	p.rules.loc.zone = zone
+	if len(p.opts.Nodes) == 1 {
+		byNode = nil
+	}
+	loc := &p.rules.loc
+	changed := zone != loc.zone || !maps.EqualFunc(byNode, loc.podCIDRs, slices.Equal[[]netip.Prefix])
+	loc.zone, loc.podCIDRs = zone, byNode
 	return changed
 }
 

@@ -154,6 +154,41 @@ func TestInternalTrafficPolicy(t *testing.T) {
 	m.checkDropped(client, "10.96.7.7:80")
 }
 
+// TestInternalTrafficPolicyOfVirtualNodes checks that pods of several nodes on a machine reach the endpoints on their node,
+// and that the machine reaches those of all its nodes.
+func TestInternalTrafficPolicyOfVirtualNodes(t *testing.T) {
+	m := newMachine(t)
+	client, other, a, b := m.startPod("client"), m.startPod("other"), m.startPod("a"), m.startPod("b")
+	s := service(func(s *corev1.Service) {
+		local := corev1.ServiceInternalTrafficPolicyLocal
+		s.Spec.InternalTrafficPolicy = &local
+	})
+	r := newTestRuleset()
+	pods := func(list ...*testPod) (prefixes []netip.Prefix) {
+		for _, p := range list {
+			prefixes = append(prefixes, netip.PrefixFrom(p.ip, 32))
+		}
+		return prefixes
+	}
+	r.loc = location{nodes: map[string]bool{"n1": true, "n2": true}, podCIDRs: map[string][]netip.Prefix{"n1": pods(client, a), "n2": pods(other, b)}}
+	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "serving"), endpointOn("n2", b.ip, "ready")))
+	m.commit(r)
+	for p, want := range map[*testPod]string{client: "a", other: "b"} {
+		if got := m.countResponses(p, "10.96.7.7:80", 10); got[want] != 10 {
+			t.Errorf("responses to %s: %v, want 10 from %s", p.name, got, want)
+		}
+	}
+	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
+	m.commit(r)
+	m.checkApplied(r)
+	for _, p := range []*testPod{client, nil} {
+		if got := m.countResponses(p, "10.96.7.7:80", 10); got["a"] != 10 {
+			t.Errorf("responses to %v: %v, want 10 from a", p, got)
+		}
+	}
+	m.checkDropped(other, "10.96.7.7:80")
+}
+
 // TestSessionAffinity checks that a client keeps its endpoint until the endpoint is removed, and then
 // keeps the new one.
 func TestSessionAffinity(t *testing.T) {
