@@ -60,7 +60,7 @@ race: ## tests of packages with goroutines under the race detector
 	BERTH_BUILT=$${BERTH_BUILT:-$$dir/programs} .ci/run-tests $$dir
 
 race-build: # builds the tests of make race in RACE_DIR
-	CGO_ENABLED=1 .ci/build-tests $(RACE_DIR) -race -gcflags=all=-dwarf=false -gcflags='k8s.io/...=-l -dwarf=false' $$($(GO) list $(RACE_PACKAGES) | grep -vE '$(RACE_EXCEPT)' | sed 's#^github.com/berthproject/berth#.#')
+	CGO_ENABLED=1 .ci/build-tests $(RACE_DIR) -race -gcflags='all=-l -dwarf=false' -gcflags=std=-dwarf=false -gcflags=github.com/berthproject/...=-dwarf=false $$($(GO) list $(RACE_PACKAGES) | grep -vE '$(RACE_EXCEPT)' | sed 's#^github.com/berthproject/berth#.#')
 
 check: ## runs CI
 	bash .ci/run
