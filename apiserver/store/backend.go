@@ -74,7 +74,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	return b.request(ctx)
 }
 
-// CheckLive returns an error if etcd refuses connections, or has not responded for ten seconds. It returns within half a second.
+// CheckLive returns an error if etcd refuses connections, or has not responded for ten seconds. It returns within 200 ms.
 func (b *Backend) CheckLive(ctx context.Context) error { return b.live.check(ctx) }
 
 func (b *Backend) request(ctx context.Context) error {

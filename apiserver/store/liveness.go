@@ -13,7 +13,7 @@ const (
 	// delay it by seconds, and a restart of the server would not help.
 	livenessTimeout = 10 * time.Second
 	// livenessWait bounds how long CheckLive blocks.
-	livenessWait = 500 * time.Millisecond
+	livenessWait = 200 * time.Millisecond
 )
 
 // liveness checks whether etcd responds at all. Callers share the request to etcd that is in progress.

@@ -230,6 +230,7 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	}
 	defer stop()
 	defer localnodes.ReserveCPU(klog.Background())()
+	localnodes.ReserveThreads()
 	go releaseMemory(ctx)
 	return nodeagent.Run(ctx, o)
 }

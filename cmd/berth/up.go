@@ -174,6 +174,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	}
 	if o.local.enabled() {
 		defer localnodes.ReserveCPU(klog.Background())()
+		localnodes.ReserveThreads()
 	}
 	journalPath := cmp.Or(o.journal, filepath.Join(dir, "journal"))
 	closeJournal, err := o.openJournal(journalPath, &settings, log)
