@@ -50,11 +50,9 @@ embedded runtime is used, which needs no installed software (--runtime).
 The agent limits, probes, measures and evicts pods, and serves their logs and
 metrics. Pods keep running when the agent stops. It finds them when it restarts.
 
-With --simulated the nodes run no processes. Annotations of a pod set how long
-it runs (sim.berth.dev/run-seconds), its exit code (sim.berth.dev/exit-code),
-how long it takes to start and to stop (sim.berth.dev/start-seconds and
-stop-seconds), and how long its preStop hook takes
-(sim.berth.dev/prestop-seconds).
+With --simulated the nodes run no processes. Annotations of a pod set its
+behavior in seconds: sim.berth.dev/run-seconds, start-seconds, stop-seconds and
+prestop-seconds (preStop hook). sim.berth.dev/exit-code sets its exit code.
 
 With --guard it runs next to a kubelet and only evicts. It reacts within
 milliseconds when memory or process IDs run out. The thresholds are evictionHard
@@ -94,7 +92,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err != nil {
 		return err
 	}
-	settings, err := settings.LoadOverridden(f.configs, fields)
+	loaded, err := settings.LoadOverridden(f.configs, fields)
 	if err != nil {
 		return err
 	}
@@ -110,14 +108,14 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 		f.name = cmp.Or(cli.CredentialNode(cmd.Context(), config), savedName, f.name)
 	}
 	if f.simulated {
-		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, settings)
+		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, loaded)
 	}
 	if f.guard { // the guard ignores most kubelet fields, so it prints no warnings about them
-		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, settings)
+		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, loaded)
 	}
-	printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings...)
-	f.local.applyKubeletConfig(cmd.Flags(), &settings.Kubelet)
-	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, settings)
+	printWarnings(cmd.ErrOrStderr(), loaded.Kubelet.Warnings...)
+	f.local.applyKubeletConfig(cmd.Flags(), &loaded.Kubelet)
+	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, loaded)
 }
 
 // Flags that are valid only with --simulated, or only without it.
@@ -151,7 +149,7 @@ func checkNodePermission(ctx context.Context, config *rest.Config, name string) 
 		"a node's credential is valid for that node only; create one with `berth credentials --node "+name+"`")
 }
 
-func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
+func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, loaded settings.Settings) error {
 	f.nodes.Count = 1
 	list, err := f.nodes.BuildNodes(func(int) string { return f.name })
 	if err != nil {
@@ -160,7 +158,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err := f.local.kubelet.validateLabels(); err != nil {
 		return err
 	}
-	localnodes.ApplyKubelet(list, &settings.Kubelet, f.local.kubelet.labels)
+	localnodes.ApplyKubelet(list, &loaded.Kubelet, f.local.kubelet.labels)
 	if f.name == "" && f.nodes.File == "" {
 		return errors.New("--node-name: must be set, for example to the host name")
 	}
@@ -176,7 +174,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 		return err
 	}
 	servingOptions.Renewed = credential.Client
-	nodes, err := localnodes.NewSimulated(config, list, settings, servingOptions, podCIDRTimeout(config, settings))
+	nodes, err := localnodes.NewSimulated(config, list, loaded, servingOptions, podCIDRTimeout(config, loaded))
 	if err != nil {
 		return err
 	}
@@ -188,7 +186,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 }
 
 // runNode runs the agent of this machine, or of the part of it that --cgroup selects.
-func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
+func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, loaded settings.Settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be set, for example to the host name")
 	}
@@ -213,13 +211,13 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
-	o.Taints = settings.Kubelet.RegisterWithTaints
-	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
-	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
+	o.Taints = loaded.Kubelet.RegisterWithTaints
+	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, loaded.Berth.Nodes, klog.Background()
+	o.Config, o.Kubelet, o.Pressure = config, loaded.Kubelet, loaded.Berth.Pressure.Options()
 	o.OnStart = func(text string) {
 		cli.Printf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, text)
 	}
-	o.PodCIDRTimeout = podCIDRTimeout(config, settings)
+	o.PodCIDRTimeout = podCIDRTimeout(config, loaded)
 	o.OnWait = func(text string) { cli.Printf(out, "berth: node %s waits: %s\n", f.name, text) }
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")

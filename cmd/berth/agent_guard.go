@@ -25,7 +25,7 @@ import (
 )
 
 // runGuard runs the pressure guard next to a kubelet.
-func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
+func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, loaded settings.Settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be set to the name under which the kubelet registered this machine")
 	}
@@ -58,8 +58,8 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
-	pressure := settings.Kubelet.Pressure
-	pressure.Options = settings.Berth.Pressure.Options()
+	pressure := loaded.Kubelet.Pressure
+	pressure.Options = loaded.Berth.Pressure.Options()
 	logToStderr()
 	g, err := guard.New(guard.Options{Node: f.name, Client: client, Host: host, Cgroup: "/", Layout: layout, Config: pressure, Log: klog.Background(),
 		Events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "berth-guard", Host: f.name})})

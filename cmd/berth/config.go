@@ -20,14 +20,14 @@ func configCommand() *cobra.Command {
   berth config --config berth.yaml -o json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := settings.Load(files)
+			loaded, err := settings.Load(files)
 			if err != nil {
 				return err
 			}
 			if output.String() == cli.OutputYAML {
-				return config.Print(cmd.OutOrStdout(), settings.Berth) // with comments
+				return config.Print(cmd.OutOrStdout(), loaded.Berth) // with comments
 			}
-			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: settings.Berth})
+			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: loaded.Berth})
 		},
 	}
 	settings.AddFlag(cmd.Flags(), &files)

@@ -43,10 +43,10 @@ func controllerCommand() *cobra.Command {
 
 Against Berth's API server all controllers run, or only the named ones. Against
 another API server only the named ones run. None starts while
-kube-controller-manager runs its equivalent: if kube-controller-manager holds
-its Lease, berth exits with code 2 and prints the flag to change there, unless
---upstream-off names the controller. It also exits if kube-controller-manager
-starts later.
+kube-controller-manager runs its equivalent. If kube-controller-manager holds
+its Lease, berth exits with code 2 and prints the flag to change there.
+--upstream-off names controllers that are switched off there. berth also exits
+if kube-controller-manager starts later.
 
 Replicas elect a leader. A replica that may have lost its Lease stops sending
 requests and exits. --volume-directory also provisions volumes as directories on
@@ -81,11 +81,11 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := f.validate(names); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.configs)
+	loaded, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	if err := f.nodeIPAM.apply(&settings.Berth.NodeIPAM); err != nil {
+	if err := f.nodeIPAM.apply(&loaded.Berth.NodeIPAM); err != nil {
 		return err
 	}
 	config, certificate, err := componentConfig(ctx, f.kubeconfig, "berth-controller")
@@ -95,10 +95,10 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if names, err = f.selectControllers(ctx, config, names); err != nil {
 		return err
 	}
-	if settings.Journal, err = openJournal(f.journal, "controller"); err != nil {
+	if loaded.Journal, err = openJournal(f.journal, "controller"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.Journal.Close() }()
+	defer func() { _ = loaded.Journal.Close() }()
 	logToStderr()
 	guard, err := f.newGuard(config, out, names)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := conflictExit(guard.Check(ctx)); err != nil {
 		return err
 	}
-	status, err := f.newStatusServer(out, settings, addressGiven)
+	status, err := f.newStatusServer(out, loaded, addressGiven)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 					return err
 				}
 			}
-			return startControllers(group, config, settings, status, names)
+			return startControllers(group, config, loaded, status, names)
 		})
 	}))
 }

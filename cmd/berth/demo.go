@@ -68,7 +68,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err := demo.Check(f.acts); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.configs)
+	loaded, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 			fmt.Fprintf(out, "Using the cluster at %s, with separate nodes and a separate namespace.\n", target.config.Host)
 		} else {
 			fmt.Fprintln(out, "No running cluster found; starting a temporary one.")
-			if target, err = startDemoCluster(group, dir.dataDir(), settings, log); err != nil {
+			if target, err = startDemoCluster(group, dir.dataDir(), loaded, log); err != nil {
 				return err
 			}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(group.Ctx, func() { cancel(context.Cause(group.Ctx)) })()
-		actsErr = f.runActs(ctx, group.Ctx, out, target, dir, settings)
+		actsErr = f.runActs(ctx, group.Ctx, out, target, dir, loaded)
 		return rungroup.ErrStopped
 	})
 	closeLog()
@@ -127,12 +127,12 @@ func isOnly(err, target error) bool {
 
 // runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run
 // until nodesCtx is done, the acts until ctx is done.
-func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target *demoCluster, dir demoDir, settings settings.Settings) error {
-	scheduler, err := reports.DrainScheduler(settings)
+func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target *demoCluster, dir demoDir, loaded settings.Settings) error {
+	scheduler, err := reports.DrainScheduler(loaded)
 	if err != nil {
 		return err
 	}
-	nodeSet, err := newDemoNodeSet(ctx, target, dir, settings, f.simulated)
+	nodeSet, err := newDemoNodeSet(ctx, target, dir, loaded, f.simulated)
 	if err != nil {
 		return err
 	}

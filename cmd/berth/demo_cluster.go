@@ -79,10 +79,10 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 }
 
 // startDemoCluster starts a control plane without nodes.
-func startDemoCluster(group *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
+func startDemoCluster(group *rungroup.Group, dir string, loaded settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
-	localcluster.ApplySettings(&o, settings, nil)
+	localcluster.ApplySettings(&o, loaded, nil)
 	server, err := apiserver.New(group.Ctx, o)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func startDemoCluster(group *rungroup.Group, dir string, settings settings.Setti
 	if err := output.listen(); err != nil {
 		return nil, err
 	}
-	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog}
+	plane := localcluster.ControlPlane{Settings: loaded, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog}
 	if err := plane.Start(group, server); err != nil {
 		return nil, err
 	}

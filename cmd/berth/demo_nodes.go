@@ -105,18 +105,18 @@ func (c *demoNodeSet) startSimulatedNodes(group *rungroup.Group) ([]*corev1.Node
 		n.Annotations = map[string]string{usage.Annotation: fmt.Sprintf("images=%d", demoImageBytes), usage.CapacityAnnotation: fmt.Sprintf("nodefs=%d", demoDisk)}
 		nodes = append(nodes, n)
 	}
-	config := c.cluster.config
+	restConfig := c.cluster.config
 	if c.cluster.credential != nil {
 		var err error
-		if config, err = c.cluster.credential(pki.SimulatedNodes()); err != nil {
+		if restConfig, err = c.cluster.credential(pki.SimulatedNodes()); err != nil {
 			return nil, err
 		}
 	}
-	options, err := localnodes.CredentialServingOptions(config)
+	options, err := localnodes.CredentialServingOptions(restConfig)
 	if err != nil {
 		return nil, err
 	}
-	s, err := localnodes.NewSimulated(config, nodes, c.settings, options, podCIDRTimeout(config, c.settings))
+	s, err := localnodes.NewSimulated(restConfig, nodes, c.settings, options, podCIDRTimeout(restConfig, c.settings))
 	if err != nil {
 		return nil, err
 	}

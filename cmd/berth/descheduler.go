@@ -44,12 +44,12 @@ descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the
 eight strategies of the Kubernetes descheduler's former default policy.
 
 In planned mode a pod is evicted only if the scheduler would place its
-replacement on another node and that brings the strategy closer to its goal. One
-pod of a workload moves at a time, and moves wait for disruption budgets. A move
-that failed is retried after a backoff. If Berth's scheduler places the pods,
-the target is reserved for the replacement, which the report shows. If pods use
-a scheduler profile other than the default, pass the scheduler's configuration
-with --config.
+replacement on another node. The move must also bring the strategy closer to its
+goal. One pod of a workload moves at a time, and moves wait for disruption
+budgets. A move that failed is retried after a backoff. If Berth's scheduler
+places the pods, the target is reserved for the replacement, which the report
+shows. If pods use a scheduler profile other than the default, pass the
+scheduler's configuration with --config.
 
 In compatible mode the descheduler evicts what the strategies select, as the
 Kubernetes descheduler does.

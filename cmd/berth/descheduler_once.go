@@ -19,9 +19,9 @@ import (
 // runOnce performs a single run and holds the Lease during the run. In a dry run, with
 // --leader-elect=false or without permission, it only checks that no other descheduler
 // holds the Lease.
-func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errOut io.Writer) (r *descheduler.Report, err error) {
+func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, loaded settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errOut io.Writer) (r *descheduler.Report, err error) {
 	if f.dryRun || !f.election.enabled {
-		return reports.RunDescheduler(ctx, config, settings, o, false)
+		return reports.RunDescheduler(ctx, config, loaded, o, false)
 	}
 	e := f.onceElection(flags)
 	for _, verb := range []string{"create", "update"} {
@@ -31,7 +31,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 		}
 		if err := cli.RequirePermission(ctx, config, leaseAccess, "this run holds no Lease, so other deschedulers cannot detect it"); err != nil {
 			fmt.Fprintln(errOut, err)
-			return reports.RunDescheduler(ctx, config, settings, o, false)
+			return reports.RunDescheduler(ctx, config, loaded, o, false)
 		}
 	}
 	lease, gated, gate, err := gatedClients(&e, config)
@@ -41,14 +41,14 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	s := leaderelection.OneShot{Component: descheduler.Component, Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
 		OnProgress: func(line string) { fmt.Fprintln(errOut, line) }}
 	err = s.Run(ctx, func(ctx context.Context) (err error) {
-		r, err = reports.RunDescheduler(ctx, gated, settings, o, true)
+		r, err = reports.RunDescheduler(ctx, gated, loaded, o, true)
 		return err
 	})
 	return r, err
 }
 
-// onceElection returns the election of a single run: that of the flags, with shorter durations unless the flags set them,
-// so that its Lease expires soon after the process is killed.
+// onceElection returns the election of a single run. Unless the flags set durations, they are short: the Lease expires soon after the
+// process is killed.
 func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
 	e, once := f.election.Election, leaderelection.Default(descheduler.Component)
 	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {

@@ -29,7 +29,7 @@ import (
 
 func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	settings, err := settings.Load(f.configs)
+	loaded, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -37,15 +37,15 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	config, certificate, err := componentConfig(ctx, f.kubeconfig, "berth-descheduler")
+	restConfig, certificate, err := componentConfig(ctx, f.kubeconfig, "berth-descheduler")
 	if err != nil {
 		return err
 	}
-	config.QPS, config.Burst = f.qps, f.burst
+	restConfig.QPS, restConfig.Burst = f.qps, f.burst
 	if f.qps == 0 {
-		config.QPS = -1
+		restConfig.QPS = -1
 	}
-	if err := f.checkPermissions(ctx, config); err != nil {
+	if err := f.checkPermissions(ctx, restConfig); err != nil {
 		return err
 	}
 	if f.interval > 0 { // a single run prints its own progress; klog still prints library errors
@@ -61,7 +61,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		Timeouts: evacuation.PlanTimeouts(), Metrics: deschedulerMetrics, Log: klog.Background()}
 	o.OnReport, o.OnProgress = f.callbacks(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
-		r, err := f.runOnce(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())
+		r, err := f.runOnce(ctx, restConfig, loaded, o, cmd.Flags(), cmd.ErrOrStderr())
 		return f.finish(out, r, err)
 	}
 	var serving sync.WaitGroup
@@ -69,30 +69,30 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	status := &deschedulerReadiness{}
-	if err := f.serveStatus(ctx, &serving, config, out, registry, policy, status); err != nil {
+	if err := f.serveStatus(ctx, &serving, restConfig, out, registry, policy, status); err != nil {
 		return err
 	}
 	o.OnSynced = func() { status.synced.Store(true) }
-	work := func(ctx context.Context, config *rest.Config) error {
+	work := func(ctx context.Context, restConfig *rest.Config) error {
 		status.leading.Store(true)
-		cli.Printf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
-		_, err := reports.RunDescheduler(ctx, config, settings, o, f.election.enabled)
+		cli.Printf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", restConfig.Host, f.interval, f.mode)
+		_, err := reports.RunDescheduler(ctx, restConfig, loaded, o, f.election.enabled)
 		return f.finish(out, nil, err)
 	}
 	if !f.election.enabled {
-		return work(ctx, config)
+		return work(ctx, restConfig)
 	}
-	return runWithLease(ctx, f.election.Election, config, out, work)
+	return runWithLease(ctx, f.election.Election, restConfig, out, work)
 }
 
 // checkPermissions rejects a credential that may not list pods or, unless it is a dry run,
 // evict them.
-func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Config) error {
+func (f *deschedulerFlags) checkPermissions(ctx context.Context, restConfig *rest.Config) error {
 	const advice = "create a credential with `berth credentials --for descheduler`; for a Kubernetes cluster see deploy/descheduler.yaml"
-	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
+	if err := cli.RequirePermission(ctx, restConfig, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
 		return err
 	}
-	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
+	return cli.RequirePermission(ctx, restConfig, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
 // policy reads the policy and prints its warnings. The flag overrides its limit of evictions.

@@ -41,7 +41,7 @@ After Ctrl-C the nodes stay cordoned; run the same command again to continue.
 Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
 
 --what-if evicts nothing. It simulates the drain with the real scheduler on a
-fork of the cluster state, and reports the node of each replacement, which pods
+fork of the cluster state. It reports the node of each replacement, which pods
 would wait and why, and until when a budget delays a pod. For a pod that can
 never move it names the field to change. It assumes that replacements become
 Ready.
@@ -79,11 +79,11 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.source.configs)
+	loaded, err := settings.Load(f.source.configs)
 	if err != nil {
 		return err
 	}
-	scheduler, err := reports.DrainScheduler(settings)
+	scheduler, err := reports.DrainScheduler(loaded)
 	if err != nil {
 		return err
 	}

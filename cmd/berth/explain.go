@@ -34,9 +34,10 @@ func explainCommand() *cobra.Command {
 const explainPodLong = `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
 
 For an unschedulable pod it reports which plugin rejects which nodes and by how
-much, which events trigger another attempt, which pods it could preempt, and the
-smallest changes that make it schedulable. Berth tries each change on a fork of
-the cluster state. A bound pod is evaluated as if it were not bound.
+much, and which events trigger another attempt. It also reports which pods it
+could preempt, and the smallest changes that make it schedulable. Berth tries
+each change on a fork of the cluster state. A bound pod is evaluated as if it
+were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past
 decisions and displacements, also of deleted pods, from the journal (--journal).
@@ -61,7 +62,7 @@ func explainPodCommand() *cobra.Command {
   berth explain pod default/web-1 -f dump.yaml`,
 		Args: cli.OnePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			settings, err := settings.Load(source.configs)
+			loaded, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ func explainPodCommand() *cobra.Command {
 				return err
 			}
 			if at != "" {
-				return source.explainAt(cmd.OutOrStdout(), settings, journalPath, namespace, name, at, &output, nodes)
+				return source.explainAt(cmd.OutOrStdout(), loaded, journalPath, namespace, name, at, &output, nodes)
 			}
 			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
@@ -92,7 +93,7 @@ func explainPodCommand() *cobra.Command {
 					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displaced}, &output)
 				}
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, decisions, &output, nodes)
+			return explainPod(cmd.OutOrStdout(), loaded, objects, namespace+"/"+name, decisions, &output, nodes)
 		},
 	}
 	source.addFlags(cmd.Flags())
@@ -134,11 +135,11 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if len(s.dumps) > 0 {
 		return readDumps(s.dumps)
 	}
-	config, err := s.Config("berth-explain")
+	restConfig, err := s.Config("berth-explain")
 	if err != nil {
 		return nil, err
 	}
-	return reports.ReadCluster(ctx, config, namespace, pod)
+	return reports.ReadCluster(ctx, restConfig, namespace, pod)
 }
 
 // readDumps reads the files of -f.
@@ -162,8 +163,8 @@ func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, nam
 	return list, err
 }
 
-func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision, output *cli.Output, nodes bool) error {
-	explanation, err := reports.ExplainPod(settings, objects, name, decisions)
+func explainPod(w io.Writer, loaded settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision, output *cli.Output, nodes bool) error {
+	explanation, err := reports.ExplainPod(loaded, objects, name, decisions)
 	if err != nil {
 		return err
 	}

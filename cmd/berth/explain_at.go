@@ -13,7 +13,7 @@ import (
 )
 
 // explainAt prints the explanation of a pod in the recorded state of a time.
-func (s *objectSource) explainAt(w io.Writer, settings settings.Settings, journalPath, namespace, name, text string, output *cli.Output, nodes bool) error {
+func (s *objectSource) explainAt(w io.Writer, loaded settings.Settings, journalPath, namespace, name, text string, output *cli.Output, nodes bool) error {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return fmt.Errorf("--at %q: must be a time such as 2026-03-01T12:00:00Z", text)
@@ -28,7 +28,7 @@ func (s *objectSource) explainAt(w io.Writer, settings settings.Settings, journa
 	if dir == "" {
 		return errors.New("--at: no journal next to the kubeconfig: set --journal")
 	}
-	pod, err := reports.ExplainRecordedPod(settings, dir, namespace, name, at)
+	pod, err := reports.ExplainRecordedPod(loaded, dir, namespace, name, at)
 	if err != nil {
 		return err
 	}

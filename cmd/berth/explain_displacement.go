@@ -19,11 +19,11 @@ func explainDisplacementCommand() *cobra.Command {
 		Use:     "displacement NAME",
 		Aliases: []string{"displacements"},
 		Short:   "Explain why a pod was displaced and what replaced it",
-		Long: `Reports which component displaced a pod and why, with the rule and its numbers,
-the disruption budgets before and after, the grace period, the replacement and
-its node, and how long that took. The pod may be deleted: its record is in an
-event, which the API server keeps for an hour, and in the journal (--journal).
-The journal next to the kubeconfig is read by default.
+		Long: `Reports which component displaced a pod and why, with the rule and its numbers.
+It also reports the disruption budgets before and after, the grace period, the
+replacement, its node, and how long that took. The pod may be deleted: its
+record is in an event, which the API server keeps for an hour, and in the
+journal (--journal). The journal next to the kubeconfig is read by default.
 
 Exits with 1 if there is no record of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z

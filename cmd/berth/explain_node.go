@@ -56,7 +56,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 				}
 				return explainNodeAgent(cmd.Context(), cmd.OutOrStdout(), source, node, reportName, &output, all)
 			}
-			settings, err := settings.Load(source.configs)
+			loaded, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			if err != nil {
 				return err
 			}
-			return explainNode(cmd.OutOrStdout(), settings, objects, node, &output, all)
+			return explainNode(cmd.OutOrStdout(), loaded, objects, node, &output, all)
 		},
 	}
 	source.addFlags(cmd.Flags())
@@ -75,8 +75,8 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 	return cmd
 }
 
-func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, output *cli.Output, all bool) error {
-	explanation, err := reports.ExplainNode(settings, objects, name)
+func explainNode(w io.Writer, loaded settings.Settings, objects []runtime.Object, name string, output *cli.Output, all bool) error {
+	explanation, err := reports.ExplainNode(loaded, objects, name)
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	return d, nil
 }
 
-// journalDir returns the directory to read a journal from: the given one, else the one
-// next to the kubeconfig that the command uses; empty if there is none.
+// journalDir returns the directory to read a journal from. It is the given one, else the one next
+// to the kubeconfig of the command, or "" if there is none.
 func journalDir(path string, cluster *cli.Cluster) (string, error) {
 	if path != "" && !isDir(path) {
 		return "", fmt.Errorf("--journal %s: must be an existing journal directory of berth up, berth controller or berth scheduler", path)

@@ -51,7 +51,7 @@ func (f *nodeIPAMFlags) apply(c *config.NodeIPAM) error {
 
 // podCIDRTimeout returns how long an agent waits for podCIDRs. It assumes that an API server
 // that does not respond yet is Berth's.
-func podCIDRTimeout(config *rest.Config, s settings.Settings) time.Duration {
-	isBerth, _, err := isBerthServer(config)
+func podCIDRTimeout(restConfig *rest.Config, s settings.Settings) time.Duration {
+	isBerth, _, err := isBerthServer(restConfig)
 	return localnodes.PodCIDRTimeout(&s, isBerth || err != nil)
 }

@@ -28,12 +28,12 @@ func queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List pending pods and what they wait for",
-		Long: `Lists the pods without a node in scheduling order, with what each waits for,
-from the API of any cluster or from dumps (-f), of all namespaces or of one
-(-n). With --scheduler it queries Berth's scheduler, which also has the queue,
-attempts, backoff and the plugins that rejected a pod. The scheduler must serve
-metrics (--metrics-bind-address), and the bearer token must have permission to
-get /debug/queue.
+		Long: `Lists the pods without a node in scheduling order, with what each waits for. It
+reads the API of any cluster, or dumps (-f). The default is all namespaces. With
+--scheduler it queries Berth's scheduler, which also has the queue, attempts,
+backoff and the plugins that rejected a pod. The scheduler must serve metrics
+(--metrics-bind-address), and the bearer token must have permission to get
+/debug/queue.
 
 Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth queue

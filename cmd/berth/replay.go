@@ -27,13 +27,13 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Replay the inputs of the scheduler and compare its decisions",
-		Long: `Reads the recorded inputs of the scheduler from a journal, feeds them to a new
-scheduler, and compares each decision with the recorded one, byte for byte. The
-options of the scheduler are part of the recording. No cluster is needed, and
-the journal may be written to at the same time.
+		Long: `Reads the recorded inputs of the scheduler from a journal and feeds them to a
+new scheduler. It compares each decision with the recorded one, byte for byte.
+The options of the scheduler are part of the recording. No cluster is needed,
+and the journal may be written to at the same time.
 
 A run is the time from a start of the scheduler to its end. The start of a long
-run may have been deleted (--journal-inputs-mib of berth up); such a run cannot
+run may have been deleted (--journal-inputs-mib of berth up). Such a run cannot
 be replayed, and neither can the steps after a gap.
 
 Exits with 1 if a decision differs, or if no run can be replayed.`,

@@ -115,11 +115,11 @@ func (f *schedulerFlags) options(ctx context.Context, flags *pflag.FlagSet) (sch
 	if kubeconfig == "" {
 		kubeconfig = s.Scheduler.Client.Kubeconfig
 	}
-	config, certificate, err := componentConfig(ctx, kubeconfig, "berth-scheduler")
+	restConfig, certificate, err := componentConfig(ctx, kubeconfig, "berth-scheduler")
 	if err != nil {
 		return o, err
 	}
-	o.Config, o.RegisterMetrics = config, certificate.RegisterClient
+	o.Config, o.RegisterMetrics = restConfig, certificate.RegisterClient
 	limitClient(o.Config, s.Scheduler.Client)
 	return o, nil
 }

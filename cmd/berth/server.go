@@ -31,11 +31,11 @@ creates in each namespace.`,
     --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := settings.Load(configs)
+			loaded, err := settings.Load(configs)
 			if err != nil {
 				return err
 			}
-			localcluster.ApplySettings(&o, settings, cmd.Flags().Changed)
+			localcluster.ApplySettings(&o, loaded, cmd.Flags().Changed)
 			server, err := newServer(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
 				return err

@@ -76,11 +76,11 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	if err := f.validate(cmd.Flags().Changed("until")); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.configs)
+	loaded, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	o, err := f.options(settings, cmd.Flags().Changed("seed"))
+	o, err := f.options(loaded, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.Options.Stop = func() bool { return cmd.Context().Err() != nil }
-	return f.runSimulation(cmd.OutOrStdout(), s, settings)
+	return f.runSimulation(cmd.OutOrStdout(), s, loaded)
 }
 
 func (f *simulateFlags) validate(untilSet bool) error {
@@ -107,12 +107,12 @@ func (f *simulateFlags) validate(untilSet bool) error {
 }
 
 // options returns the simulator's options, with the scheduler's from the settings.
-func (f *simulateFlags) options(settings settings.Settings, seedSet bool) (cluster.Options, error) {
+func (f *simulateFlags) options(loaded settings.Settings, seedSet bool) (cluster.Options, error) {
 	var seed *uint64
 	if seedSet {
 		seed = &f.seed
 	}
-	o, err := reports.SimulatorOptions(settings, seed)
+	o, err := reports.SimulatorOptions(loaded, seed)
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	return o, err
 }
@@ -153,10 +153,10 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	return script.Parse(f.scenario, string(data))
 }
 
-func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings settings.Settings) (err error) {
+func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, loaded settings.Settings) (err error) {
 	var lines []sim.Line
 	s.Options.OnLine = func(l sim.Line) { lines = append(lines, l) }
-	stopRecording, err := f.startRecording(s, settings)
+	stopRecording, err := f.startRecording(s, loaded)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation, settings
 }
 
 // startRecording makes the simulation write a recording if the flag is set, and returns a function that closes it.
-func (f *simulateFlags) startRecording(s *trace.Simulation, settings settings.Settings) (stop func() error, err error) {
+func (f *simulateFlags) startRecording(s *trace.Simulation, loaded settings.Settings) (stop func() error, err error) {
 	if f.recording == "" {
 		return func() error { return nil }, nil
 	}
@@ -196,7 +196,7 @@ func (f *simulateFlags) startRecording(s *trace.Simulation, settings settings.Se
 	}
 	o := s.Options
 	s.Scenario.Configure(&o)
-	r, err := newSimulationRecording(f.recording, settings, &o)
+	r, err := newSimulationRecording(f.recording, loaded, &o)
 	if err != nil {
 		return nil, err
 	}

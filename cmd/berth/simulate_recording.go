@@ -14,8 +14,8 @@ import (
 	simscheduler "github.com/berthproject/berth/sim/scheduler"
 )
 
-// flushSize is the number of steps, events and effects after which a simulation writes them: fewer than the recorder
-// keeps, and enough for few disk syncs.
+// flushSize is the number of steps, events and effects after which a simulation writes them. It is less than the
+// recorder keeps, and enough for few disk syncs.
 const flushSize = 1 << 14
 
 // simulationRecording records the simulated scheduler in the form of `berth up`, for `berth replay` and the page.

@@ -33,9 +33,10 @@ func uiCommand() *cobra.Command {
 		Short: "Serve the web page of a cluster on this machine",
 		Long: `Serves the web page on a loopback address and prints a link, which signs in
 once. In a terminal of a desktop session, it also opens the link in a browser.
-The page uses the kubeconfig's credentials and shows what its user may read: the
-fleet, pods, the queue, displacements, disruption budgets, zones, the pressure
-of nodes, and previews of drains and of the descheduler. It changes nothing.
+The page uses the kubeconfig's credentials and shows what its user may read. It
+shows the fleet, pods, the queue, displacements, disruption budgets, zones, the
+pressure of nodes, and previews of drains and of the descheduler. It changes
+nothing.
 
 The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
 to stop; this ends the session.`,
@@ -57,7 +58,7 @@ to stop; this ends the session.`,
 }
 
 func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
-	settings, err := settings.Load(o.configs)
+	loaded, err := settings.Load(o.configs)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (o *uiOptions) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	source := answers.Source{Settings: settings, Journal: dir, Policy: policy.Policy}
+	source := answers.Source{Settings: loaded, Journal: dir, Policy: policy.Policy}
 	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: source.Answers(), PolicyFile: o.policyFile})
 	if err != nil {
 		return err

@@ -65,11 +65,11 @@ the command ends; leftovers of a killed process are removed at the next start.`,
   berth kubectl get nodes`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := o.load(cmd)
+			loaded, err := o.load(cmd)
 			if err != nil {
 				return err
 			}
-			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
+			return runUp(cmd.Context(), cmd.OutOrStdout(), o, loaded)
 		},
 	}
 	f := cmd.Flags()
@@ -127,30 +127,30 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 
 // prepareNodes selects the real and virtual nodes and their directories. It prints a warning
 // if it falls back to simulated nodes.
-func (o *upOptions) prepareNodes(warnings io.Writer, settings *settings.Settings) (err error) {
+func (o *upOptions) prepareNodes(warnings io.Writer, loaded *settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	o.local.setDefaults(o.server.DataDir, o.ephemeral)
-	if k := &settings.Kubelet; k.LowDiskSpaceThresholdMB != nil && !o.local.flags.Changed(lowDiskFlag) {
+	if k := &loaded.Kubelet; k.LowDiskSpaceThresholdMB != nil && !o.local.flags.Changed(lowDiskFlag) {
 		o.local.lowDisk = *k.LowDiskSpaceThresholdMB
 	}
 	if err := o.local.fallBackToSimulated(warnings, o.local.validate()); err != nil {
 		return err
 	}
-	if err := o.services.prepare(&o.local, o.server.ServiceClusterIPRange, &settings.Kubelet); err != nil {
+	if err := o.services.prepare(&o.local, o.server.ServiceClusterIPRange, &loaded.Kubelet); err != nil {
 		return err
 	}
-	o.local.addNetworkNotes(&settings.Kubelet)
+	o.local.addNetworkNotes(&loaded.Kubelet)
 	return nil
 }
 
-func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Settings) error {
+func runUp(ctx context.Context, out io.Writer, o upOptions, loaded settings.Settings) error {
 	started := time.Now()
 	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	nodes, err := o.buildSimulatedNodes(&settings)
+	nodes, err := o.buildSimulatedNodes(&loaded)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		localnodes.ReserveThreads()
 	}
 	journalPath := cmp.Or(o.journal, filepath.Join(dir, "journal"))
-	closeJournal, err := o.openJournal(journalPath, &settings, log)
+	closeJournal, err := o.openJournal(journalPath, &loaded, log)
 	defer closeJournal()
 	if err != nil {
 		return err
@@ -186,30 +186,30 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err := localcluster.StartServer(group, server); err != nil {
 			return err
 		}
-		otherNodes, err := o.startComponents(group, server, nodes, settings, dir, &output, log)
+		otherNodes, err := o.startComponents(group, server, nodes, loaded, dir, &output, log)
 		if err != nil {
 			return err
 		}
-		if output.page, err = o.startPage(group, server, settings, journalPath); err != nil {
+		if output.page, err = o.startPage(group, server, loaded, journalPath); err != nil {
 			return err
 		}
-		if settings.Inputs != nil {
+		if loaded.Inputs != nil {
 			group.Start("recording of node pressure", func(ctx context.Context) error {
-				return reports.RecordPressure(ctx, server.LoopbackConfig(), settings.Inputs, log.slog)
+				return reports.RecordPressure(ctx, server.LoopbackConfig(), loaded.Inputs, log.slog)
 			})
 		}
-		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))
+		output.printStarted(&o, loaded, server, nodes, otherNodes, time.Since(started))
 		return nil
 	})
 }
 
 // buildSimulatedNodes returns the simulated nodes. Next to nodes that run containers they have a taint.
-func (o *upOptions) buildSimulatedNodes(settings *settings.Settings) ([]*corev1.Node, error) {
+func (o *upOptions) buildSimulatedNodes(loaded *settings.Settings) ([]*corev1.Node, error) {
 	nodes, err := o.simulated.BuildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return nil, err
 	}
-	localnodes.ApplyKubelet(nodes, &settings.Kubelet, o.local.kubelet.labels)
+	localnodes.ApplyKubelet(nodes, &loaded.Kubelet, o.local.kubelet.labels)
 	if o.local.enabled() {
 		for _, n := range nodes {
 			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
@@ -219,41 +219,41 @@ func (o *upOptions) buildSimulatedNodes(settings *settings.Settings) ([]*corev1.
 }
 
 // openJournal opens the journal's parts. The caller must call closeJournal, also after an error.
-func (o *upOptions) openJournal(dir string, settings *settings.Settings, log *logFile) (closeJournal func(), err error) {
+func (o *upOptions) openJournal(dir string, loaded *settings.Settings, log *logFile) (closeJournal func(), err error) {
 	closeJournal = func() {
-		_ = errors.Join(settings.Journal.Close(), settings.Decisions.Close(), settings.Inputs.Close())
+		_ = errors.Join(loaded.Journal.Close(), loaded.Decisions.Close(), loaded.Inputs.Close())
 	}
-	if settings.Journal, err = openJournal(dir, "up"); err != nil {
+	if loaded.Journal, err = openJournal(dir, "up"); err != nil {
 		return closeJournal, err
 	}
-	if settings.Decisions, err = openDecisions(dir, "up"); err != nil {
+	if loaded.Decisions, err = openDecisions(dir, "up"); err != nil {
 		return closeJournal, err
 	}
-	settings.Inputs, err = o.inputsMiB.open(dir, "up", log.slog)
+	loaded.Inputs, err = o.inputsMiB.open(dir, "up", log.slog)
 	return closeJournal, err
 }
 
 // startComponents starts everything but the API server and waits until the nodes accept
 // pods. It returns the number of other nodes in the cluster.
-func (o *upOptions) startComponents(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, output *upOutput, log *logFile) (otherNodes int, err error) {
+func (o *upOptions) startComponents(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, loaded settings.Settings, dir string, output *upOutput, log *logFile) (otherNodes int, err error) {
 	config := server.LoopbackConfig()
 	if err := output.listen(); err != nil {
 		return 0, err
 	}
-	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
+	plane := localcluster.ControlPlane{Settings: loaded, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
 		OnStatusServer: func(status *controllermanager.StatusServer) error {
-			return o.descheduler.start(group, config, settings, status)
+			return o.descheduler.start(group, config, loaded, status)
 		}}
 	if err := plane.Start(group, server); err != nil {
 		return 0, err
 	}
-	if err := o.startSimulatedNodes(group, server, nodes, settings); err != nil {
+	if err := o.startSimulatedNodes(group, server, nodes, loaded); err != nil {
 		return 0, err
 	}
-	if err := o.services.start(group, config, &o.local, &settings); err != nil {
+	if err := o.services.start(group, config, &o.local, &loaded); err != nil {
 		return 0, err
 	}
-	if err := o.local.start(group, server, settings); err != nil {
+	if err := o.local.start(group, server, loaded); err != nil {
 		return 0, err
 	}
 	if otherNodes, err = localnodes.WaitForNodes(group.Ctx, config, nodes, o.local.nodeNames()); err != nil {
@@ -263,8 +263,8 @@ func (o *upOptions) startComponents(group *rungroup.Group, server *apiserver.Ser
 }
 
 // startSimulatedNodes starts the simulated nodes, and adopts those that other clients create.
-func (o *upOptions) startSimulatedNodes(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings) error {
-	simulated, err := localcluster.NewSimulatedNodes(server, settings)
+func (o *upOptions) startSimulatedNodes(group *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, loaded settings.Settings) error {
+	simulated, err := localcluster.NewSimulatedNodes(server, loaded)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (d *upDescheduler) policyFileName() string {
 
 // start starts the descheduler if there is a policy. It logs its work; its metrics are on
 // the controllers' endpoint.
-func (d *upDescheduler) start(group *rungroup.Group, c *rest.Config, settings settings.Settings, status *controllermanager.StatusServer) error {
+func (d *upDescheduler) start(group *rungroup.Group, c *rest.Config, loaded settings.Settings, status *controllermanager.StatusServer) error {
 	if d.policyFile == "" {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (d *upDescheduler) start(group *rungroup.Group, c *rest.Config, settings se
 	e := reports.DeschedulerElection()
 	e.Identity = "berth-up"
 	work := func(ctx context.Context, c *rest.Config) error {
-		_, err := reports.RunDescheduler(ctx, c, settings, o, true)
+		_, err := reports.RunDescheduler(ctx, c, loaded, o, true)
 		if ctx.Err() != nil {
 			return nil
 		}

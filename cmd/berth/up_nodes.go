@@ -187,11 +187,11 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 }
 
 // start starts the agents, each with the credential of its node.
-func (f *upLocalNodes) start(group *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
+func (f *upLocalNodes) start(group *rungroup.Group, server *apiserver.Server, loaded settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
-		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDiskMiB: f.lowDisk, InsecureRegistries: f.insecureRegistries, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
-			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
+		restConfig, err := nodeClientConfig(server, name)
+		return nodeagent.Options{Name: name, Config: restConfig, LowDiskMiB: f.lowDisk, InsecureRegistries: f.insecureRegistries, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: loaded.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&loaded, true),
+			Nodes: loaded.Berth.Nodes, Kubelet: loaded.Kubelet, Pressure: loaded.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {
 		o, err := options(f.nodeName)

@@ -36,9 +36,9 @@ func (l *upOutput) listen() (err error) {
 	return err
 }
 
-func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, otherNodes int, duration time.Duration) {
+func (l upOutput) printStarted(o *upOptions, loaded settings.Settings, server *apiserver.Server, nodes []*corev1.Node, otherNodes int, duration time.Duration) {
 	var profiles []string
-	for _, p := range settings.Scheduler.Profiles {
+	for _, p := range loaded.Scheduler.Profiles {
 		profiles = append(profiles, p.Name)
 	}
 	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", duration.Seconds())
@@ -47,7 +47,7 @@ func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server 
 	if l.page != nil {
 		t.AddRow("  web page", fmt.Sprintf("https://%s/ui/", l.page), "sign in with a token, or: berth ui")
 	}
-	t.AddRow("  scheduler", "https://"+l.schedulerListener.Addr().String(), fmt.Sprintf("%s, seed %d", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed))
+	t.AddRow("  scheduler", "https://"+l.schedulerListener.Addr().String(), fmt.Sprintf("%s, seed %d", strings.Join(profiles, ", "), loaded.Berth.Scheduler.Seed))
 	t.AddRow("  controllers", "https://"+l.controllersListener.Addr().String(), fmt.Sprintf("%d controllers", len(controllermanager.Controllers)))
 	if o.descheduler.policyFile != "" {
 		t.AddRow("  descheduler", fmt.Sprintf("every %v", o.descheduler.interval), o.descheduler.policyFile)

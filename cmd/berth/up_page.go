@@ -19,7 +19,7 @@ import (
 
 // startPage serves the web page and returns its address, nil without a page. The page uses the address of the API
 // server, not the connection in process: each request is authenticated like any other client's.
-func (o *upOptions) startPage(group *rungroup.Group, server *apiserver.Server, settings settings.Settings, journal string) (net.Addr, error) {
+func (o *upOptions) startPage(group *rungroup.Group, server *apiserver.Server, loaded settings.Settings, journal string) (net.Addr, error) {
 	if o.page.address == "" {
 		return nil, nil
 	}
@@ -28,7 +28,7 @@ func (o *upOptions) startPage(group *rungroup.Group, server *apiserver.Server, s
 		return nil, fmt.Errorf("starting the web page: %w", err)
 	}
 	config.UserAgent = "berth-ui"
-	source := answers.Source{Settings: settings, Journal: journal, Policy: o.descheduler.policyOrDefault()}
+	source := answers.Source{Settings: loaded, Journal: journal, Policy: o.descheduler.policyOrDefault()}
 	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("web-page-client-ca", server.Authority().CAFile())
 	if err != nil {
 		return nil, fmt.Errorf("starting the web page: %w", err)

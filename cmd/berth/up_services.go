@@ -55,8 +55,8 @@ func addServiceProxyFlag(flags *pflag.FlagSet, value *serviceSwitch) {
 }
 
 // chooseServiceProxy reports whether the service proxy runs on this machine. If it is switched off,
-// its rules are removed unless another process uses them. note is the reason why it does not run
-// although it is not switched off.
+// its rules are removed unless another process uses them. note is the reason if it is switched on
+// but does not run.
 func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 	if s == switchOff {
 		return false, "", serviceproxy.RemoveUnused()

@@ -23,9 +23,9 @@ func zonesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zones",
 		Short: "List zones with their not-ready nodes and their taint evictions",
-		Long: `Lists for each zone its state, the rate at which its not-ready nodes get the
-NoExecute taint, and the position of each such node in the queue for it, from
-any cluster or from dumps (-f). Rates and thresholds default to those of
+		Long: `Lists each zone with its state and the rate at which its not-ready nodes get the
+NoExecute taint. Each such node has its position in the queue for the taint. The
+source is any cluster, or dumps (-f). Rates and thresholds default to those of
 kube-controller-manager; --config changes them.
 
 Exits with 0 whatever it reports, with 1 on errors.`,
@@ -34,7 +34,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
   berth zones -f nodes.yaml`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := settings.Load(configs)
+			loaded, err := settings.Load(configs)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ Exits with 0 whatever it reports, with 1 on errors.`,
 				return err
 			}
 			now := time.Now()
-			zones := explain.ZonesOf(nodes, settings.Berth.NodeLifecycle.Options(), now)
+			zones := explain.ZonesOf(nodes, loaded.Berth.NodeLifecycle.Options(), now)
 			out := cli.Printable{Object: zones, Kind: "Node"}
 			for _, z := range zones.Zones {
 				for _, n := range z.UnreadyNodes {

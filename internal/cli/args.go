@@ -50,7 +50,7 @@ func OnePodArg(command string) cobra.PositionalArgs {
 }
 
 // PodName returns the namespace and name of an argument of the form NAME, NAMESPACE/NAME or pod/NAME. namespace is the
-// value of -n; fallback returns the namespace if both name none.
+// value of -n. fallback returns the namespace if both name none.
 func PodName(arg, namespace string, fallback func() string) (string, string, error) {
 	prefix, name, qualified := strings.Cut(arg, "/")
 	switch {
