@@ -167,8 +167,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestGracefulExit checks that a connection opened before SIGTERM gets its response, also if its request arrives after the
-// listener is closed, and that the program then exits.
+// TestGracefulExit checks that a connection opened before SIGTERM gets its response, even if its request arrives after the listener is
+// closed. The program must then exit.
 func TestGracefulExit(t *testing.T) {
 	p := start(t, "-listen=127.0.0.1:0", "-graceful")
 	address := strings.TrimPrefix(p.waitForLine(t, "listening at "), "listening at ")

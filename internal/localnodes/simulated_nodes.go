@@ -35,12 +35,12 @@ type SimulatedNodes struct {
 
 // NewSimulated returns the agent of simulated nodes. serving has the certificate of its
 // server. podCIDRTimeout is that of [PodCIDRTimeout].
-func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, podCIDRTimeout time.Duration) (*SimulatedNodes, error) {
-	return newSimulated(config, nodes, settings, serving, agent.Options{StatusWriters: settings.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, loaded settings.Settings, serving simulatedstats.Options, podCIDRTimeout time.Duration) (*SimulatedNodes, error) {
+	return newSimulated(config, nodes, loaded, serving, agent.Options{StatusWriters: loaded.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
 }
 
 // newSimulated returns the agent of simulated nodes. o has the options that differ between uses.
-func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, o agent.Options) (*SimulatedNodes, error) {
+func newSimulated(config *rest.Config, nodes []*corev1.Node, loaded settings.Settings, serving simulatedstats.Options, o agent.Options) (*SimulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -51,12 +51,12 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
-	s := &SimulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
+	s := &SimulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, loaded, events)}
 	serving.Usage, serving.Pressure = s.pressure.Usage, s.pressure.Report
 	if s.server, err = simulatedstats.Announce(serving, nodes); err != nil {
 		return nil, err
 	}
-	o.Client, o.Nodes, o.LeaseRenewal, o.Log = client, nodes, time.Duration(settings.Berth.Nodes.LeaseRenewalSeconds)*time.Second, klog.Background()
+	o.Client, o.Nodes, o.LeaseRenewal, o.Log = client, nodes, time.Duration(loaded.Berth.Nodes.LeaseRenewalSeconds)*time.Second, klog.Background()
 	o.Events, o.NodeEvents, o.Pressure = agent.DisplacementEvents(events), events, s.pressure.Node
 	o.Runtime = func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }
 	s.agent, err = agent.New(o)
@@ -64,10 +64,10 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 }
 
 // newSimulatedPressure returns the simulated node pressure, with the configuration that node agents use.
-func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, events record.EventRecorder) *scripted.Manager {
-	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
+func newSimulatedPressure(nodes []*corev1.Node, loaded settings.Settings, events record.EventRecorder) *scripted.Manager {
+	o := scripted.Options{Nodes: nodes, Config: loaded.Kubelet.Pressure, Log: klog.Background(),
 		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events}
-	o.Config.Options = settings.Berth.Pressure.Options()
+	o.Config.Options = loaded.Berth.Pressure.Options()
 	for f := range o.Reserve.Bytes {
 		o.Reserve.Bytes[f] = DefaultLowDisk << 20
 	}

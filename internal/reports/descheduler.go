@@ -21,7 +21,7 @@ import (
 
 // RunDescheduler runs the descheduler until it is done or ctx ends. Unless holdsLease is set,
 // it checks that no other descheduler runs.
-func RunDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, holdsLease bool) (r *descheduler.Report, err error) {
+func RunDescheduler(ctx context.Context, config *rest.Config, loaded settings.Settings, o descheduler.Options, holdsLease bool) (r *descheduler.Report, err error) {
 	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func RunDescheduler(ctx context.Context, config *rest.Config, settings settings.
 	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	if o.Seed, o.Profiles, err = SchedulerProfiles(settings); err != nil {
+	if o.Seed, o.Profiles, err = SchedulerProfiles(loaded); err != nil {
 		return nil, err
 	}
 	e := DeschedulerElection()
@@ -51,8 +51,8 @@ func RunDescheduler(ctx context.Context, config *rest.Config, settings settings.
 }
 
 // SchedulerProfiles returns the scheduler's seed and its profiles by name.
-func SchedulerProfiles(settings settings.Settings) (seed uint64, profiles map[string]*framework.Profile, err error) {
-	options := scheduler.FromSettings(settings)
+func SchedulerProfiles(loaded settings.Settings) (seed uint64, profiles map[string]*framework.Profile, err error) {
+	options := scheduler.FromSettings(loaded)
 	profiles = map[string]*framework.Profile{}
 	for _, c := range options.Profiles {
 		p, err := framework.NewProfile(c)

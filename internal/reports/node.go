@@ -13,10 +13,10 @@ import (
 )
 
 // ExplainNode evaluates a node of objects.
-func ExplainNode(settings settings.Settings, objects []runtime.Object, name string) (*explain.NodeExplanation, error) {
-	state, pods := snapshot(settings, objects)
+func ExplainNode(loaded settings.Settings, objects []runtime.Object, name string) (*explain.NodeExplanation, error) {
+	state, pods := snapshot(loaded, objects)
 	profiles := map[string]*framework.Profile{}
-	for _, c := range settings.Profiles() {
+	for _, c := range loaded.Profiles() {
 		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
@@ -24,7 +24,7 @@ func ExplainNode(settings settings.Settings, objects []runtime.Object, name stri
 		profiles[c.Name] = p
 	}
 	profileOf := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
-	explanation := explain.ExplainNode(state, profileOf, settings.Berth.Scheduler.Seed, name, pods)
+	explanation := explain.ExplainNode(state, profileOf, loaded.Berth.Scheduler.Seed, name, pods)
 	if explanation == nil {
 		return nil, fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
 	}

@@ -20,8 +20,8 @@ import (
 
 // ExplainPod evaluates a pod of objects. It returns nil if the pod is missing and the journal
 // has decisions about it.
-func ExplainPod(settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision) (*explain.PodExplanation, error) {
-	state, pods := snapshot(settings, objects)
+func ExplainPod(loaded settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision) (*explain.PodExplanation, error) {
+	state, pods := snapshot(loaded, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(decisions) > 0 {
 		return nil, nil
@@ -29,16 +29,16 @@ func ExplainPod(settings settings.Settings, objects []runtime.Object, name strin
 	if i < 0 {
 		return nil, fmt.Errorf("pod %s: not found among %d pods%s", name, len(pods), otherNamespaces(pods, name))
 	}
-	profile, err := profileFor(settings, pods[i])
+	profile, err := profileFor(loaded, pods[i])
 	if err != nil {
 		return nil, err
 	}
-	p := settings.Berth.Scheduler.Preemption
+	p := loaded.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
-	explanation.ResizePreemption = settings.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
+	explanation := explain.ExplainPod(state, profile, loaded.Berth.Scheduler.Seed, options, pods[i])
+	explanation.ResizePreemption = loaded.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
 	explanation.Decisions, explanation.Problems = decisions, podProblems(FindPod(objects, pods[i].Namespace, pods[i].Name))
-	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
+	explanation.Extenders = loaded.Scheduler.Extenders.AnyInterested(pods[i])
 	return explanation, nil
 }
 
@@ -67,9 +67,9 @@ func otherNamespaces(pods []*model.Pod, key string) string {
 }
 
 // snapshot returns the cluster state of objects for the configured scheduler.
-func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
+func snapshot(loaded settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
 	var schedulers []string
-	for _, c := range settings.Profiles() {
+	for _, c := range loaded.Profiles() {
 		schedulers = append(schedulers, c.Name)
 	}
 	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
@@ -77,8 +77,8 @@ func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.St
 	return state, pods
 }
 
-func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {
-	for _, c := range settings.Profiles() {
+func profileFor(loaded settings.Settings, p *model.Pod) (*framework.Profile, error) {
+	for _, c := range loaded.Profiles() {
 		if c.Name == p.Spec.SchedulerName {
 			return framework.NewProfile(c)
 		}

@@ -39,7 +39,7 @@ type RecordedPod interface {
 }
 
 // ExplainRecordedPod evaluates a pod in the recorded state of a time.
-func ExplainRecordedPod(settings settings.Settings, journalDir, namespace, name string, at time.Time) (RecordedPod, error) {
+func ExplainRecordedPod(loaded settings.Settings, journalDir, namespace, name string, at time.Time) (RecordedPod, error) {
 	decisions, _, err := journal.ReadDecisions(journalDir, namespace, name)
 	if err != nil {
 		return nil, err
@@ -57,18 +57,18 @@ func ExplainRecordedPod(settings settings.Settings, journalDir, namespace, name 
 	if i < 0 {
 		return explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions}, nil
 	}
-	profile, err := profileFor(settings, pods[i])
+	profile, err := profileFor(loaded, pods[i])
 	if err != nil {
 		return nil, err
 	}
-	p := settings.Berth.Scheduler.Preemption
+	p := loaded.Berth.Scheduler.Preemption
 	state, err := clusterState(recorded)
 	if err != nil {
 		return nil, err
 	}
-	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}, pods[i])
-	explanation.ResizePreemption = settings.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
-	explanation.Decisions, explanation.Extenders = decisions, settings.Scheduler.Extenders.AnyInterested(pods[i])
+	explanation := explain.ExplainPod(state, profile, loaded.Berth.Scheduler.Seed, preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}, pods[i])
+	explanation.ResizePreemption = loaded.Berth.Scheduler.InPlacePodVerticalScalingSchedulerPreemption
+	explanation.Decisions, explanation.Extenders = decisions, loaded.Scheduler.Extenders.AnyInterested(pods[i])
 	return explanation, nil
 }
 

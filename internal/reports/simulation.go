@@ -22,12 +22,12 @@ const (
 
 // SimulatorOptions returns the simulator's options for the configured scheduler. Without a seed, the seed of faults is 0
 // and the scheduler has the configured one.
-func SimulatorOptions(settings settings.Settings, seed *uint64) (cluster.Options, error) {
+func SimulatorOptions(loaded settings.Settings, seed *uint64) (cluster.Options, error) {
 	o, err := cluster.Defaults()
 	if err != nil {
 		return o, err
 	}
-	c := scheduler.FromSettings(settings)
+	c := scheduler.FromSettings(loaded)
 	if seed != nil {
 		o.Seed, c.Seed = *seed, *seed
 	}
