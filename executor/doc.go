@@ -8,7 +8,8 @@
 //	timeouts, 5xx, a lost connection                 Unknown: the request may have succeeded
 //	anything else (403, 404, 422, 429 ...)           Refused
 //
-// The effects of one pod are executed in order, by one worker; different pods do not wait for each other.
+// Executor is synchronous code. A Pool runs it with goroutines: the effects of one pod are executed in order, by one
+// worker; different pods do not wait for each other. The simulator runs it in coroutines (sim/scheduler).
 // Events (events.k8s.io) are written in the background. If they arrive faster than they can be written, the
 // newest are dropped and counted.
 //

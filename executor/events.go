@@ -33,8 +33,10 @@ type Events struct {
 	client   kubernetes.Interface
 	instance string // reportingInstance
 	clock    clock.Clock
+	// enqueue passes an event to what calls Write. It returns false if the event is dropped.
+	enqueue func(*eventsv1.Event) bool
 
-	queue   chan *eventsv1.Event
+	queue   chan *eventsv1.Event // of Run; nil: enqueue has another one
 	dropped atomic.Int64
 	busy    func() bool // nil: never
 
@@ -52,10 +54,25 @@ type series struct {
 	written         time.Time // of the last write
 }
 
-// NewEvents returns an event writer. The reporting controller is each pod's scheduler.
+// NewEvents returns an event writer, whose events Run writes. The reporting controller is each pod's scheduler.
 func NewEvents(client kubernetes.Interface, instance string, c clock.Clock) *Events {
-	return &Events{client: client, instance: instance, clock: c,
-		queue: make(chan *eventsv1.Event, maxQueuedEvents), series: map[seriesKey]*series{}}
+	queue := make(chan *eventsv1.Event, maxQueuedEvents)
+	e := NewEventsTo(func(ev *eventsv1.Event) bool {
+		select {
+		case queue <- ev:
+			return true
+		default:
+			return false
+		}
+	}, client, instance, c)
+	e.queue = queue
+	return e
+}
+
+// NewEventsTo returns an event writer that passes each event to enqueue, which must not block. It must be written with
+// Write later. enqueue returns false if it drops the event.
+func NewEventsTo(enqueue func(*eventsv1.Event) bool, client kubernetes.Interface, instance string, c clock.Clock) *Events {
+	return &Events{client: client, instance: instance, clock: c, enqueue: enqueue, series: map[seriesKey]*series{}}
 }
 
 // SlowDownWhile reduces the rate of event writes while busy returns true, unless the queue is more than half full.
@@ -76,12 +93,7 @@ func (e *Events) Queued() int { return len(e.queue) }
 // Record enqueues an event about a pod. It never blocks.
 func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
 	ev := e.newEvent(p, kind, reason, action, displacer.TruncateNote(note))
-	if ev == nil {
-		return
-	}
-	select {
-	case e.queue <- ev:
-	default:
+	if ev != nil && !e.enqueue(ev) {
 		e.dropped.Add(1)
 	}
 }
@@ -155,14 +167,14 @@ func (e *Events) writer(ctx context.Context, first bool) {
 		case <-ctx.Done():
 			return
 		case ev := <-e.queue:
-			e.write(ctx, ev)
+			e.Write(ctx, ev)
 		}
 	}
 }
 
-// write creates an event or patches its series. An event that cannot be written is dropped;
+// Write creates an event or patches its series. An event that cannot be written is dropped;
 // the pod's condition has the same message.
-func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
+func (e *Events) Write(ctx context.Context, ev *eventsv1.Event) {
 	client := e.client.EventsV1().Events(ev.Namespace)
 	var err error
 	if ev.Series == nil {

@@ -2,9 +2,6 @@ package executor
 
 import (
 	"context"
-	"hash/maphash"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/contextlock"
 	"github.com/berthproject/berth/internal/displacer"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -21,18 +19,19 @@ import (
 // Options configures an Executor.
 type Options struct {
 	Client  kubernetes.Interface
-	Workers int           // number of concurrent requests
 	Timeout time.Duration // per request
 
-	// OnOutcome receives the outcomes. It must not block.
-	OnOutcome func(scheduling.Outcome)
 	// ConvertPod converts a pod that was read from the API server.
 	ConvertPod func(*corev1.Pod) *model.Pod
 	// PodScheduled returns the PodScheduled condition of a pending pod as last observed, or nil.
-	PodScheduled func(uid string) *corev1.PodCondition
+	PodScheduled func(*model.Pod) *corev1.PodCondition
 	Events       *Events
 	Extenders    *Extenders // nil: no extenders
 	Now          func() time.Time
+	// WithTimeout is context.WithTimeout by the clock of Now. Nil selects context.WithTimeout.
+	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	// NewLock returns an unlocked lock of a budget. Nil selects contextlock.New.
+	NewLock func() contextlock.Lock
 	// ConvertBudget converts a disruption budget that was read from the API server. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
 	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
@@ -49,137 +48,75 @@ type Options struct {
 	OnDisplaced func(rec *journal.Displacement)
 }
 
-// Executor executes the effects of the scheduling machine.
+// Executor executes the effects of the scheduling machine. It has no goroutine: a Pool calls it in production, and
+// the simulator in coroutines.
 type Executor struct {
-	o             Options
-	seed          maphash.Seed
-	queues        []chan scheduling.Effect
-	extenderQueue chan scheduling.Effect // calls to extenders, which may be slow, have a separate queue
-	pending       atomic.Int64
-	displacer     displacer.Displacer
+	o         Options
+	displacer displacer.Displacer
 }
 
-// queuedPerWorker is the queue length of each worker.
-const queuedPerWorker = 64
-
-// New returns an Executor. It does nothing until Run is called.
+// New returns an Executor.
 func New(o Options) *Executor {
-	x := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
-		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
-		displacer: displacer.Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced,
-			OnUndoFailed: o.OnUndoFailed, UndoTimeout: o.Timeout,
-			OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget, LockBudget: new(displacer.BudgetLocks).Lock}}
+	if o.WithTimeout == nil {
+		o.WithTimeout = context.WithTimeout
+	}
+	locks := &displacer.BudgetLocks{New: o.NewLock}
+	x := &Executor{o: o, displacer: displacer.Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced,
+		OnUndoFailed: o.OnUndoFailed, UndoTimeout: o.Timeout, WithTimeout: o.WithTimeout,
+		OnDebitForbidden: o.OnDebitForbidden, ConvertBudget: o.ConvertBudget, LockBudget: locks.Lock}}
 	if o.Events != nil {
 		x.displacer.Instance = o.Events.instance
 		x.displacer.OnEventRejected = func(error) { o.Events.dropped.Add(1) } // as any other event that cannot be written
 	}
-	for i := range x.queues {
-		x.queues[i] = make(chan scheduling.Effect, queuedPerWorker)
-	}
 	return x
 }
 
-// Run executes effects until ctx is done and all requests have returned.
-func (x *Executor) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	for _, q := range x.queues {
-		wg.Go(func() { x.worker(ctx, q) })
-		if x.o.Extenders != nil {
-			wg.Go(func() { x.worker(ctx, x.extenderQueue) })
-		}
-	}
-	wg.Wait()
-}
-
-func (x *Executor) worker(ctx context.Context, q <-chan scheduling.Effect) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-q:
-			x.execute(ctx, e)
-		}
-	}
-}
-
-// Submit enqueues effects. It blocks while the queues are full, until ctx is done.
-func (x *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
-	for _, e := range effects {
-		q := x.queues[maphash.String(x.seed, podOf(e).UID)%uint64(len(x.queues))]
-		if isExtenderCall(e) && x.o.Extenders != nil {
-			q = x.extenderQueue
-		}
-		x.pending.Add(1)
-		select {
-		case q <- e:
-		case <-ctx.Done():
-			x.pending.Add(-1)
-			return
-		}
-	}
-}
-
-// Pending returns how many effects have no outcome yet.
-func (x *Executor) Pending() int { return int(x.pending.Load()) }
-
-// Capacity returns how many more effects can be submitted before queues build up a backlog.
-func (x *Executor) Capacity() int {
-	return max(0, len(x.queues)*queuedPerWorker/4-int(x.pending.Load()))
-}
-
-func (x *Executor) execute(ctx context.Context, e scheduling.Effect) {
-	if ctx.Err() != nil {
-		return
-	}
+// Execute executes an effect and returns its outcome. It may be called concurrently, but the effects of one pod must
+// be executed in order.
+func (x *Executor) Execute(ctx context.Context, e scheduling.Effect) scheduling.Outcome {
 	start := x.o.Now()
-	bounded, cancel := context.WithTimeout(ctx, x.timeoutFor(e))
+	bounded, cancel := x.o.WithTimeout(ctx, x.timeoutFor(e))
 	defer cancel()
-	var out scheduling.Outcome
+	out := x.dispatch(bounded, e)
+	out.ID = e.EffectID()
+	if x.o.Observe != nil {
+		x.o.Observe(e, out, x.o.Now().Sub(start))
+	}
+	return out
+}
+
+func (x *Executor) dispatch(ctx context.Context, e scheduling.Effect) scheduling.Outcome {
 	switch e := e.(type) {
 	case scheduling.Bind:
-		out = x.bind(bounded, e)
+		return x.bind(ctx, e)
 	case scheduling.ReportUnschedulable:
-		out = x.reportUnschedulable(bounded, e)
+		return x.reportUnschedulable(ctx, e)
 	case scheduling.ReportGated:
-		out = x.reportGated(bounded, e)
+		return x.reportGated(ctx, e)
 	case scheduling.RefreshPod:
-		out = x.refreshPod(bounded, e)
+		return x.refreshPod(ctx, e)
 	case scheduling.BindVolumes:
-		out = x.bindVolumes(bounded, e)
+		return x.bindVolumes(ctx, e)
 	case scheduling.Preempt:
-		out = x.preempt(bounded, e)
+		return x.preempt(ctx, e)
 	case scheduling.ClearNomination:
-		out = x.clearNomination(bounded, e)
+		return x.clearNomination(ctx, e)
 	case scheduling.CallExtenders:
-		out = x.o.Extenders.FilterAndPrioritize(bounded, e)
+		return x.o.Extenders.FilterAndPrioritize(ctx, e)
 	case scheduling.CallPreemptionExtenders:
-		out = x.o.Extenders.ProcessPreemption(bounded, e)
+		return x.o.Extenders.ProcessPreemption(ctx, e)
 	case scheduling.MissedWakeup:
-		out = x.recordMissedWakeup(e)
+		return x.recordMissedWakeup(e)
 	case scheduling.ReportBound:
 		x.recordBound(e.Bind)
 	case scheduling.ReportDeferredResize:
 		x.recordDeferredResize(e)
 	}
-	out.ID = e.EffectID()
-	if x.o.Observe != nil {
-		x.o.Observe(e, out, x.o.Now().Sub(start))
-	}
-	x.pending.Add(-1) // before OnOutcome, which may wake a caller that waits for capacity
-	x.o.OnOutcome(out)
+	return scheduling.Outcome{}
 }
 
-// isExtenderCall reports whether an effect calls extenders. Apart from reports it is the only effect of its pod in
-// flight, so it needs no ordering with other effects.
-func isExtenderCall(e scheduling.Effect) bool {
-	switch e.(type) {
-	case scheduling.CallExtenders, scheduling.CallPreemptionExtenders:
-		return true
-	}
-	return false
-}
-
-func podOf(e scheduling.Effect) *model.Pod {
+// PodOf returns the pod of an effect.
+func PodOf(e scheduling.Effect) *model.Pod {
 	switch e := e.(type) {
 	case scheduling.Bind:
 		return e.Pod

@@ -40,10 +40,9 @@ func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Cli
 		return action.GetSubresource() == "binding", nil, err
 	})
 	now := func() time.Time { return testTime }
-	return New(Options{Client: client, Workers: 2, Timeout: time.Second, Now: now,
-		OnOutcome:    func(scheduling.Outcome) {},
+	return New(Options{Client: client, Timeout: time.Second, Now: now,
 		ConvertPod:   func(p *corev1.Pod) *model.Pod { return &model.Pod{UID: string(p.UID), NodeName: p.Spec.NodeName} },
-		PodScheduled: func(string) *corev1.PodCondition { return nil },
+		PodScheduled: func(*model.Pod) *corev1.PodCondition { return nil },
 		Events:       NewEvents(client, "test", clocktesting.NewFakeClock(testTime))}), client
 }
 
@@ -97,11 +96,11 @@ func TestBindNamesPodAndNode(t *testing.T) {
 // TestScheduledEventIsRecordedOnce checks that ReportBound records the event of a retried Bind.
 func TestScheduledEventIsRecordedOnce(t *testing.T) {
 	x, _ := newTestExecutor(nil, podOnNode("u1", ""))
-	x.execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
+	x.Execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
 	if n := len(x.o.Events.queue); n != 0 {
 		t.Errorf("%d events for a retried Bind, want none", n)
 	}
-	x.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
+	x.Execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
 	if ev := <-x.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
 		t.Errorf("event %+v, want the Scheduled event of ns/web", ev)
 	}
@@ -110,11 +109,12 @@ func TestScheduledEventIsRecordedOnce(t *testing.T) {
 // TestPendingAfterCanceledSubmit checks that an effect counts as pending only if Submit has enqueued it.
 func TestPendingAfterCanceledSubmit(t *testing.T) {
 	x, _ := newTestExecutor(nil)
-	x.Submit(t.Context(), slices.Repeat([]scheduling.Effect{scheduling.RefreshPod{Pod: web}}, queuedPerWorker))
+	p := NewPool(x, 2, func(scheduling.Outcome) {})
+	p.Submit(t.Context(), slices.Repeat([]scheduling.Effect{scheduling.RefreshPod{Pod: web}}, queuedPerWorker))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	x.Submit(ctx, []scheduling.Effect{scheduling.RefreshPod{Pod: web}})
-	if got := x.Pending(); got != queuedPerWorker {
+	p.Submit(ctx, []scheduling.Effect{scheduling.RefreshPod{Pod: web}})
+	if got := p.Pending(); got != queuedPerWorker {
 		t.Errorf("%d pending effects, want %d, the size of the full queue", got, queuedPerWorker)
 	}
 }
@@ -146,7 +146,7 @@ func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(testTime) {
 		t.Errorf("got condition %+v, want PodScheduled=False with reason Unschedulable", c)
 	}
-	x.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
+	x.o.PodScheduled = func(*model.Pod) *corev1.PodCondition { return &c }
 	before := len(client.Actions())
 	x.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s})
 	if n := len(client.Actions()) - before; n != 0 {

@@ -34,7 +34,7 @@ func (x *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) sc
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated
 	}
-	if c := x.o.PodScheduled(e.Pod.UID); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
+	if c := x.o.PodScheduled(e.Pod); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
 		(c.Message == text || e.Verdict.Plugin == decision.SchedulingGates) {
 		return scheduling.Outcome{}
 	}
@@ -47,7 +47,7 @@ func (x *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) sc
 // setPodScheduled patches PodScheduled=False into the pod's status unless the condition
 // has the same reason and message.
 func (x *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
-	existing := x.o.PodScheduled(p.UID)
+	existing := x.o.PodScheduled(p)
 	if existing != nil && existing.Status == corev1.ConditionFalse && existing.Reason == reason && existing.Message == message {
 		return scheduling.Outcome{}
 	}

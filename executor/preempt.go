@@ -30,12 +30,12 @@ func (x *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	if out := x.beginPreemption(ctx, e); out.Result != scheduling.Done {
 		return out
 	}
-	o, failure := x.displacer.Run(ctx, PreemptionSpec(e))
-	return PreemptionOutcome(e, o, failure)
+	o, failure := x.displacer.Run(ctx, preemptionSpec(e))
+	return preemptionOutcome(e, o, failure)
 }
 
-// PreemptionSpec returns the displacement of the victims of a preemption.
-func PreemptionSpec(e scheduling.Preempt) displacement.Spec {
+// preemptionSpec returns the displacement of the victims of a preemption.
+func preemptionSpec(e scheduling.Preempt) displacement.Spec {
 	spec := displacement.Spec{Record: displacement.Record{Cause: displacement.Preemption, Preemptor: e.Pod, Node: e.Plan.Node},
 		Attempt: e.Choice, Debits: e.Plan.Debits, Resume: e.Retry}
 	for _, v := range e.Plan.Victims {
@@ -56,9 +56,9 @@ func (x *Executor) beginPreemption(ctx context.Context, e scheduling.Preempt) sc
 	return out
 }
 
-// PreemptionOutcome converts the outcome of the displacement of PreemptionSpec. After a refusal, the next attempt uses
+// preemptionOutcome converts the outcome of the displacement of preemptionSpec. After a refusal, the next attempt uses
 // the present state of the budgets.
-func PreemptionOutcome(e scheduling.Preempt, o *displacement.Outcome, failure displacer.Failure) scheduling.Outcome {
+func preemptionOutcome(e scheduling.Preempt, o *displacement.Outcome, failure displacer.Failure) scheduling.Outcome {
 	out := scheduling.Outcome{Result: scheduling.Unknown}
 	switch o.Kind {
 	case displacement.Displaced:

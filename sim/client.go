@@ -45,6 +45,9 @@ func (w *World) NewClient(name string, controller Controller, kinds ...store.Kin
 	return c
 }
 
+// NewRequester returns a client that only sends requests. It has no watches and cannot be killed.
+func (w *World) NewRequester(name string) *Client { return &Client{w: w, name: name} }
+
 // Start lists all kinds and watches them.
 func (c *Client) Start() {
 	c.stopped = false

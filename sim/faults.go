@@ -135,18 +135,6 @@ func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) 
 	return fault, 0
 }
 
-// OfWrite returns the fault that a rule for requests of this kind injects into a write which the API server performs
-// itself. Random faults and rules for all kinds do not apply to such writes.
-func (f *FaultInjector) OfWrite(kind, object string) Fault {
-	for _, r := range f.rules {
-		if r.Times > 0 && r.Request == kind && (r.Pod == "" || r.Pod == object) {
-			r.Times--
-			return r.Fault
-		}
-	}
-	return NoFault
-}
-
 // RequestDelay returns the delay of a delayed request, below limit.
 func (f *FaultInjector) RequestDelay(object string, limit time.Duration) time.Duration {
 	return time.Duration(float64(f.Hash("late/"+object)) / (1 << 32) * float64(limit))

@@ -18,14 +18,14 @@ func (w *World) SetKillPoint(k KillPoint) { w.killPoint = &k }
 
 // killAtRequest reports whether the request that is being sent is the kill point, and kills the actor when the request
 // arrives at the API server.
-func (c *Client) killAtRequest(execute func() error) bool {
+func (c *Client) killAtRequest(r *Request) bool {
 	k := c.w.killPoint
 	if k == nil || k.Actor != c.name || k.Request != c.requests {
 		return false
 	}
 	c.After(c.w.o.Latency, func() {
-		if k.Executed {
-			_ = execute()
+		if r.settled = true; k.Executed {
+			_ = c.execute(r)
 		}
 		c.Kill(k.Restart)
 	})

@@ -12,32 +12,49 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Request sends a request, which execute executes, and passes the result to onResult, which may be
-// nil. kind is a request kind for faults. The seed decides whether a request in flight is executed
-// when the actor is killed.
-func (c *Client) Request(kind, key string, execute func() error, onResult func(error)) {
-	c.RequestUntil(time.Time{}, kind, key, execute, onResult)
+// Request is a request of an actor.
+type Request struct {
+	Kind, Key string // request kind and object, for faults
+	IsRead    bool
+	// Deadline is when the sender stops to wait for a response; zero: never.
+	Deadline time.Time
+	Execute  func() error
+	OnResult func(error) // receives the error of the response; may be nil
+	// Operation is what the request is part of; may be nil.
+	Operation *Operation
+
+	settled bool
 }
 
-// RequestUntil is Request with a deadline, at which the sender stops to wait for a response; zero: none.
-func (c *Client) RequestUntil(deadline time.Time, kind, key string, execute func() error, onResult func(error)) {
+// IsSettled reports whether the request is executed or never will be.
+func (r *Request) IsSettled() bool { return r.settled }
+
+// Operation is a sequence of requests. The fault Partial in one of them ends it: some of the next writes are executed, and
+// no response arrives after the last.
+type Operation struct {
+	partial bool
+	writes  int // until the end, if partial
+}
+
+// Send sends a request. The seed decides whether a request in flight is executed when the actor is killed.
+func (c *Client) Send(r *Request) {
 	generation := c.generation
 	c.requests++
-	if c.killAtRequest(execute) {
+	if c.killAtRequest(r) {
 		return
 	}
-	fault, _ := c.w.faults.OfRequest(kind, key)
-	c.w.LogFault(fault, kind, c.name, key)
-	if unanswered := fault == NeverAnswered || fault == Delayed; unanswered && !deadline.IsZero() {
-		respond := onResult
+	fault := c.faultOf(r)
+	onResult := r.OnResult
+	if unanswered := fault == NeverAnswered || fault == Delayed; unanswered && !r.Deadline.IsZero() {
 		onResult = nil
-		c.AtTime(deadline, func() { respond(context.DeadlineExceeded) })
+		c.AtTime(r.Deadline, func() { r.OnResult(context.DeadlineExceeded) })
 	}
 	c.w.After(c.w.o.Latency, func() {
-		if c.generation != generation && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
+		if c.generation != generation && c.w.faults.Hash("cut/"+c.name+"/"+r.Key)%2 == 0 {
+			r.settled = true
 			return
 		}
-		err := c.perform(fault, key, execute)
+		err := c.perform(fault, r)
 		c.w.After(c.w.o.Latency, func() {
 			if c.generation == generation && onResult != nil {
 				onResult(err)
@@ -45,6 +62,34 @@ func (c *Client) RequestUntil(deadline time.Time, kind, key string, execute func
 		})
 	})
 }
+
+// faultOf returns the fault of a request and logs it.
+func (c *Client) faultOf(r *Request) Fault {
+	o := r.Operation
+	if o == nil || !o.partial {
+		fault, after := c.w.faults.OfRequest(r.Kind, r.Key)
+		c.w.LogFault(fault, r.Kind, c.name, r.Key)
+		if o == nil || fault != Partial {
+			return fault
+		}
+		if o.partial, o.writes = true, after; after == 0 {
+			o.writes = 1 + int(c.w.faults.Hash("partial/"+r.Key)%maxPartialWrites)
+		}
+	}
+	switch {
+	case o.writes == 0:
+		return RequestLost
+	case r.IsRead:
+		return NoFault
+	}
+	if o.writes--; o.writes == 0 {
+		return ResponseLost
+	}
+	return NoFault
+}
+
+// maxPartialWrites is the largest number of writes that a random fault Partial executes.
+const maxPartialWrites = 6
 
 // EvictionHandler is the API server's handler of evictions. It passes the error of the response to respond. It injects
 // the faults of the request, including its latency.
@@ -57,10 +102,10 @@ func (w *World) SetEvictionHandler(h EvictionHandler) { w.evictions = h }
 func (c *Client) Evict(namespace string, e *policyv1.Eviction, onResult func(error)) {
 	generation := c.generation
 	c.requests++
-	if c.killAtRequest(func() error {
+	if c.killAtRequest(&Request{Execute: func() error {
 		c.w.evictions(c.name, namespace, e, func(error) {})
 		return nil
-	}) {
+	}}) {
 		return
 	}
 	c.w.evictions(c.name, namespace, e, func(err error) {
@@ -70,14 +115,43 @@ func (c *Client) Evict(namespace string, e *policyv1.Eviction, onResult func(err
 	})
 }
 
-// perform executes a request with a fault and returns the error that the sender receives.
-func (c *Client) perform(fault Fault, key string, execute func() error) error {
+// perform executes a request with a fault and returns the error that the sender receives. A delayed request with a
+// deadline may be executed before or after it.
+func (c *Client) perform(fault Fault, r *Request) error {
 	if fault == Delayed {
-		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = execute() })
+		limit := maxRequestDelay
+		if !r.Deadline.IsZero() {
+			limit = max(limit, 2*r.Deadline.Sub(c.w.now))
+		}
+		generation := c.generation
+		c.w.After(c.w.faults.RequestDelay(c.name+"/"+r.Key, limit), func() {
+			if r.Kind == RequestBind && c.generation != generation {
+				return // the next scheduler does not know of the bind, so that nodes could get too many pods
+			}
+			_ = c.execute(r)
+		})
 		return errNoAnswer
 	}
-	return PerformWrite(fault, key, execute)
+	err := PerformWrite(fault, r.Key, func() error { return c.execute(r) })
+	r.settled = true
+	return err
 }
+
+// execute executes a request at the API server.
+func (c *Client) execute(r *Request) error {
+	r.settled = true
+	return c.w.As(c.name, r.Execute)
+}
+
+// As executes a write of an actor.
+func (w *World) As(actor string, write func() error) error {
+	w.requester = actor
+	defer func() { w.requester = "" }()
+	return write()
+}
+
+// Requester returns the name of the actor whose write is being executed, or "".
+func (w *World) Requester() string { return w.requester }
 
 // PerformWrite executes a write with a fault and returns the error. A fault Delayed does not delay it.
 func PerformWrite(fault Fault, key string, execute func() error) error {
@@ -85,7 +159,7 @@ func PerformWrite(fault Fault, key string, execute func() error) error {
 	case NoFault:
 		return execute()
 	case Refuse:
-		return apierrors.NewServiceUnavailable("injected failure")
+		return apierrors.NewTooManyRequests("injected failure", 0)
 	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errInjectedConflict)
 	case ResponseLost, NeverAnswered, Delayed, Partial:

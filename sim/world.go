@@ -43,6 +43,7 @@ type World struct {
 	onClose    []func()
 	killPoint  *KillPoint
 	evictions  EvictionHandler
+	requester  string // see Requester
 
 	lostRetries map[string]bool // see LoseRetries
 }

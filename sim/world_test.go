@@ -114,11 +114,11 @@ func TestRequestFaults(t *testing.T) {
 			w, c := start(t)
 			w.Faults().Add(sim.FaultRule{Fault: fault, Request: "node", Times: 1})
 			executed, failed := 0, 0
-			c.Request("node", "n1", func() error { executed++; return nil }, func(err error) {
+			c.Send(&sim.Request{Kind: "node", Key: "n1", Execute: func() error { executed++; return nil }, OnResult: func(err error) {
 				if err != nil {
 					failed++
 				}
-			})
+			}})
 			run(t, w, time.Minute)
 			if executed > 1 || (executed == 1) != want.executed || (failed == 1) != want.failed {
 				t.Errorf("executed %d times, failed %d times, want %+v", executed, failed, want)

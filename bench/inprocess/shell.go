@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/informers"
@@ -24,7 +25,7 @@ type schedulerShell struct {
 	machine *scheduling.Machine
 	placer  *timedPlacer
 	source  *informers.Source
-	exec    *executor.Executor
+	exec    *executor.Pool
 }
 
 func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error) {
@@ -42,10 +43,10 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	}
 	c := &client{Interface: fake.NewClientset(objects...), api: a}
 	s.source = informers.New(c)
-	s.exec = executor.New(executor.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
-		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
-		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: executor.NewEvents(c, "inprocess", clock.RealClock{}), Now: time.Now,
-		Observe: func(scheduling.Effect, scheduling.Outcome, time.Duration) {}})
+	s.exec = executor.NewPool(executor.New(executor.Options{Client: c, Timeout: 30 * time.Second,
+		ConvertPod: s.source.ConvertPod, PodScheduled: func(p *model.Pod) *corev1.PodCondition { return s.source.PodScheduled(p.UID) },
+		Events: executor.NewEvents(c, "inprocess", clock.RealClock{}), Now: time.Now,
+		Observe: func(scheduling.Effect, scheduling.Outcome, time.Duration) {}}), 32, func(out scheduling.Outcome) { s.source.Push(out) })
 	go s.source.Run(ctx)
 	go s.exec.Run(ctx)
 	select {

@@ -3,11 +3,12 @@ package runner
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/clock"
+
+	"github.com/berthproject/berth/internal/contextlock"
 )
 
 // Environment is the source of time, randomness and concurrency of a controller.
@@ -23,7 +24,7 @@ type Environment struct {
 	// Pause waits for a duration, or until ctx is done.
 	Pause func(ctx context.Context, d time.Duration)
 	// NewLock returns an unlocked lock that may be held during requests.
-	NewLock func() sync.Locker
+	NewLock func() contextlock.Lock
 	// WithTimeout is context.WithTimeout by the clock.
 	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
@@ -36,5 +37,5 @@ func Production() Environment {
 	host, _ := os.Hostname()
 	return Environment{WithTicker: clock.RealClock{}, Host: host, NameSuffix: func() string { return rand.String(suffixLength) }, ForEach: ForEach,
 		Pause:   func(ctx context.Context, d time.Duration) { Sleep(ctx, clock.RealClock{}, d) },
-		NewLock: func() sync.Locker { return &sync.Mutex{} }, WithTimeout: context.WithTimeout}
+		NewLock: contextlock.New, WithTimeout: context.WithTimeout}
 }

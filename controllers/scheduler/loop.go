@@ -25,7 +25,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	for {
 		limit := 0
 		if s.leads() {
-			limit = min(decisionsPerStep, s.executor.Capacity())
+			limit = min(decisionsPerStep, s.pool.Capacity())
 		}
 		events = s.source.Take(events)
 		now, start := machineTime.now(), s.clock.Now()
@@ -34,7 +34,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		s.metrics.onStep(s.machine, events, effects, s.clock.Since(start))
 		s.decisions.onDecided(now, effects)
 		if s.leads() {
-			s.executor.Submit(sendCtx, effects)
+			s.pool.Submit(sendCtx, effects)
 		} else {
 			s.discard(effects)
 		}

@@ -9,12 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/informers"
@@ -35,7 +37,7 @@ type scheduler struct {
 	client        kubernetes.Interface
 	leases        kubernetes.Interface
 	source        *informers.Source
-	executor      *executor.Executor
+	pool          *executor.Pool
 	events        *executor.Events
 	metrics       *metrics
 	decisions     *decisionCache
@@ -141,9 +143,8 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		s.extenders.OnIgnoredError = s.onExtenderError
 		s.metrics.scoring = s.extenders.Scoring
 	}
-	s.executor = executor.New(executor.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
-		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
-		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
+	x := executor.New(executor.Options{Client: client, Timeout: o.RequestTimeout,
+		ConvertPod: s.source.ConvertPod, PodScheduled: func(p *model.Pod) *corev1.PodCondition { return s.source.PodScheduled(p.UID) }, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(kind string, err error) {
 			s.log.Error("Failed to record the displacement of a victim", "kind", kind, "err", err)
@@ -151,7 +152,8 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		OnUndoFailed: func(a displacement.Action, err error) {
 			s.log.Error("Failed to undo a preemption", "action", fmt.Sprintf("%T", a), "err", err)
 		}})
-	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
+	s.pool = executor.NewPool(x, o.BindWorkers, func(out scheduling.Outcome) { s.source.Push(out) })
+	s.events.SlowDownWhile(func() bool { return s.pool.Pending() > 0 })
 	return s, nil
 }
 
@@ -212,7 +214,7 @@ func (s *scheduler) run(ctx context.Context) error {
 	sendingDone := make(chan struct{})
 	go func() {
 		var workers sync.WaitGroup
-		workers.Go(func() { s.executor.Run(sendCtx) })
+		workers.Go(func() { s.pool.Run(sendCtx) })
 		workers.Go(func() { s.events.Run(sendCtx) })
 		workers.Wait()
 		close(sendingDone)
@@ -250,7 +252,7 @@ func (s *scheduler) onExtenderError(extender, verb string, err error) {
 // drain waits for requests in flight, up to shutdownTimeout.
 func (s *scheduler) drain() {
 	deadline := s.clock.Now().Add(shutdownTimeout)
-	for (s.executor.Pending() > 0 || s.events.Queued() > 0) && s.clock.Now().Before(deadline) {
+	for (s.pool.Pending() > 0 || s.events.Queued() > 0) && s.clock.Now().Before(deadline) {
 		select {
 		case <-s.lost:
 			return

@@ -5,7 +5,6 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,6 +13,7 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/internal/contextlock"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/displacer"
 )
@@ -27,7 +27,7 @@ type budgetDebiter struct {
 }
 
 type namespaceLock struct {
-	sync.Locker
+	contextlock.Lock
 	converter *conversion.Converter
 }
 
@@ -47,7 +47,9 @@ func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x displacer.D
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(x.Pod.Namespace))
 	lock := &b.namespaceLocks[h.Sum32()%uint32(len(b.namespaceLocks))]
-	lock.Lock()
+	if err := lock.Lock.Lock(ctx); err != nil {
+		return err
+	}
 	defer lock.Unlock()
 	x.Debits = b.debitsFor(lock.converter, x.Pod)
 	return d.Displace(ctx, x)

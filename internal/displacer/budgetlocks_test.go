@@ -2,6 +2,7 @@ package displacer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -24,9 +25,9 @@ func TestBudgetIsLockedWhileItIsDebited(t *testing.T) {
 		got = append(got, a.GetVerb())
 		return false, nil, nil
 	})
-	driver := Driver{Now: func() time.Time { return testTime }, ConvertBudget: conversion.New().Budget, LockBudget: func(_, name string) func() {
+	driver := Driver{Now: func() time.Time { return testTime }, ConvertBudget: conversion.New().Budget, LockBudget: func(_ context.Context, _, name string) (func(), error) {
 		got = append(got, "lock "+name)
-		return func() { got = append(got, "unlock "+name) }
+		return func() { got = append(got, "unlock "+name) }, nil
 	}}
 	debit := func(name string) decision.Debit {
 		return decision.Debit{Budget: &model.Budget{Namespace: "ns", Name: name}, Granted: []string{"a"}}
@@ -40,27 +41,32 @@ func TestBudgetIsLockedWhileItIsDebited(t *testing.T) {
 	}
 }
 
-// TestBudgetHasOneLock checks that a budget is locked until it is unlocked, and always by the same lock.
-func TestBudgetHasOneLock(t *testing.T) {
+// TestBudgetLockEndsWithTheContext checks that a displacement which waits for the lock of a budget ends with its context,
+// and that locks are deleted after their use.
+func TestBudgetLockEndsWithTheContext(t *testing.T) {
+	pod := lowPriorityPod("a")
+	d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 1))
 	var locks BudgetLocks
-	held := func() (out []int) {
-		for i := range locks {
-			if !locks[i].TryLock() {
-				out = append(out, i)
-				continue
-			}
-			locks[i].Unlock()
-		}
-		return out
+	unlock, err := locks.Lock(t.Context(), "ns", "x")
+	if err != nil {
+		t.Fatal(err)
 	}
-	unlock := locks.Lock("ns", "b")
-	first := held()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := locks.Lock(t.Context(), "ns", "y"); err != nil {
+		t.Errorf("locking another budget: %v", err)
+	}
+	d.LockBudget = locks.Lock
+	spec := displacement.Spec{Record: displacement.Record{Cause: displacement.Preemption}, Attempt: 1, Victims: []displacement.Victim{{Pod: PodModel(pod)}},
+		Debits: []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}}}
+	if o, failure := d.Run(ctx, spec); o.Kind != displacement.Unfinished || !errors.Is(failure.Err, context.Canceled) {
+		t.Errorf("got outcome %v and error %v, want an unfinished displacement with the error of the context", o.Kind, failure.Err)
+	}
+	if got := recordedRequests(client); got != "" {
+		t.Errorf("got the writes %q while the lock is held, want none", got)
+	}
 	unlock()
-	if free := held(); len(first) != 1 || len(free) != 0 {
-		t.Errorf("got the locks %v held by a budget and %v after it, want one and none", first, free)
-	}
-	defer locks.Lock("ns", "b")()
-	if again := held(); !slices.Equal(again, first) {
-		t.Errorf("got the locks %v held by the same budget, want %v", again, first)
+	if len(locks.inUse) != 1 {
+		t.Errorf("%d locks are in use, want that of the locked budget only", len(locks.inUse))
 	}
 }

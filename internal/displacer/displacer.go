@@ -42,8 +42,9 @@ type Displacer struct {
 	OnDisplaced func(rec *journal.Displacement)
 	// ConvertBudget converts a disruption budget. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// LockBudget is that of the Driver. It may be nil.
-	LockBudget func(namespace, name string) (unlock func())
+	// LockBudget and WithTimeout are those of the Driver. They may be nil.
+	LockBudget  func(ctx context.Context, namespace, name string) (unlock func(), err error)
+	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 
 	dedup deduplicator
 }
@@ -107,7 +108,7 @@ func (f Failure) unlessConflict() error {
 // Run executes a displacement of one or more pods.
 func (d *Displacer) Run(ctx context.Context, spec displacement.Spec) (*displacement.Outcome, Failure) {
 	driver := Driver{Now: d.Now, ConvertBudget: d.ConvertBudget, OnDebitForbidden: d.OnDebitForbidden,
-		OnUndoFailed: d.OnUndoFailed, UndoTimeout: d.UndoTimeout, LockBudget: d.LockBudget, IsUnanswered: d.dedup.isUnanswered}
+		OnUndoFailed: d.OnUndoFailed, UndoTimeout: d.UndoTimeout, WithTimeout: d.WithTimeout, LockBudget: d.LockBudget, IsUnanswered: d.dedup.isUnanswered}
 	if driver.ConvertBudget == nil {
 		driver.ConvertBudget = conversion.New().Budget
 	}

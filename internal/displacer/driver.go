@@ -31,9 +31,11 @@ type Driver struct {
 	// UndoTimeout limits how long a displacement of a client is undone. The context of Run, which may have ended the
 	// displacement, does not cancel that. 0: as long as the requests take.
 	UndoTimeout time.Duration
+	// WithTimeout is context.WithTimeout by the clock of Now. Nil selects context.WithTimeout.
+	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	// LockBudget serializes the debits of a budget in this process until unlock is called, so that they do not conflict. It
-	// may be nil.
-	LockBudget func(namespace, name string) (unlock func())
+	// returns an error if ctx ends first. It may be nil.
+	LockBudget func(ctx context.Context, namespace, name string) (unlock func(), err error)
 	// IsUnanswered reports whether the event of a pod was sent and its response was lost. It may be nil.
 	IsUnanswered func(uid string) bool
 }
@@ -59,9 +61,11 @@ func (d *Driver) Run(ctx context.Context, s Store, spec displacement.Spec) (*dis
 			return m.Outcome(), r.failure
 		}
 		r.enterStage(ctx, action.Stage())
-		r.lockBudget(action)
-		var err error
-		result, err = r.execute(action)
+		result = displacement.Result{}
+		err := r.lockBudget(action)
+		if err == nil {
+			result, err = r.execute(action)
+		}
 		if err != nil {
 			result.Status = statusOf(action, err)
 			r.noteFailure(action, err, result.Status)
@@ -140,7 +144,11 @@ func (r *run) enterStage(ctx context.Context, s displacement.Stage) {
 	case r.evictions == nil && s == displacement.Undoing:
 		r.ctx = context.WithoutCancel(ctx)
 		if r.UndoTimeout > 0 {
-			r.ctx, r.release = context.WithTimeout(r.ctx, r.UndoTimeout)
+			withTimeout := r.WithTimeout
+			if withTimeout == nil {
+				withTimeout = context.WithTimeout
+			}
+			r.ctx, r.release = withTimeout(r.ctx, r.UndoTimeout)
 		}
 	case r.evictions == nil:
 	case s == displacement.Granting:
@@ -158,14 +166,15 @@ func (r *run) leaveStage() {
 }
 
 // lockBudget locks a budget when it is read for a debit, and unlocks it at the action after the debit.
-func (r *run) lockBudget(action displacement.Action) {
+func (r *run) lockBudget(action displacement.Action) (err error) {
 	if _, ok := action.(displacement.WriteDebit); ok {
-		return
+		return nil
 	}
 	r.unlockBudget()
 	if a, ok := action.(displacement.ReadBudget); ok && a.Stage() == displacement.Granting && r.LockBudget != nil {
-		r.unlock = r.LockBudget(a.Namespace, a.Name)
+		r.unlock, err = r.LockBudget(r.ctx, a.Namespace, a.Name)
 	}
+	return err
 }
 
 func (r *run) unlockBudget() {

@@ -1,8 +1,6 @@
 package budgets
 
 import (
-	policyv1 "k8s.io/api/policy/v1"
-
 	"github.com/berthproject/berth/controllers/disruption"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/fakeowners"
@@ -28,10 +26,3 @@ func NewLedger(w *sim.World, owners *fakeowners.Replacer) *Ledger {
 
 // Affected returns the keys of the budgets that the last commit affected.
 func (l *Ledger) Affected() []string { return l.affected }
-
-// Debited is the notice that an actor is about to debit a budget.
-type Debited struct {
-	Budget *policyv1.PodDisruptionBudget // after the debit
-	Names  []string                      // pods for which the budget has to allow a disruption
-	Cached bool                          // the actor decided by its cache, otherwise by the store
-}

@@ -49,7 +49,7 @@ expect event "is evicted by descheduler"
 expect running 7
 expect holds 0
 `},
-	"preemption": {[]string{"records", "disruption", "workload"}, `node n1..n2 cpu=4
+	"preemption": {[]string{"scheduler", "records", "disruption", "workload"}, `node n1..n2 cpu=4
 replicaset low replicas=4 cpu=2 labels=app=low grace=5s stops=1s
 budget low match=app=low maxUnavailable=2
 at 10s pod high1..high2 cpu=2 priority=100
@@ -69,7 +69,7 @@ at 5m taint n2 out=now:NoExecute
 until 7m
 expect running 3
 `},
-	"volumes": {[]string{"volumes"}, `node n1..n2 cpu=4
+	"volumes": {[]string{"scheduler", "volumes"}, `node n1..n2 cpu=4
 class local wait
 class made provisioner=example.org/disk wait
 volume v1 size=10Gi class=local node=n2

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/controllers/descheduler"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
@@ -74,7 +75,6 @@ func (k *counter) commit(c store.Change) {
 // countPreemption counts a victim and its chain.
 func (k *counter) countPreemption(preemptor *model.Pod, victim *corev1.Pod) {
 	k.counts.Victims++
-	k.counts.Displaced[enginedisplacement.Preemption]++
 	k.counts.LastPreemption = k.w.Elapsed()
 	depth := 1
 	if p := k.w.API().Pod(preemptor.Key()); p != nil {
@@ -94,20 +94,24 @@ func (k *counter) countPreemption(preemptor *model.Pod, victim *corev1.Pod) {
 // notice counts what an actor reports.
 func (k *counter) notice(notice any) {
 	switch n := notice.(type) {
-	case displacement.Displacing:
-		if n.Displacement.Record.Requester == descheduler.Component {
-			k.returns.recordEviction(n.Pod, k.w.Now())
-		}
-	case displacement.Displaced:
-		k.counts.Displaced[n.Cause]++
 	case kubeclient.DeletingPod:
 		if c := conversion.ActiveDisruptionTarget(n.Pod); c != nil && (n.Actor == "podgc" || !store.Finished(n.Pod)) {
 			k.counts.Displaced[enginedisplacement.CauseFromStatus(c.Reason, "", "")]++
 		}
-	case scheduler.Rejected:
-		k.counts.Rejections++
-	case scheduler.Preempted:
-		k.countPreemption(n.Preemptor, n.Victim)
+		switch cause := n.Cause.(type) {
+		case scheduling.Preempt:
+			k.countPreemption(cause.Pod, n.Pod)
+		case *enginedisplacement.Record:
+			if cause.Requester == descheduler.Component {
+				k.returns.recordEviction(n.Pod, k.w.Now())
+			}
+		}
+	case scheduler.Stepped:
+		for _, e := range n.Effects {
+			if r, ok := e.(scheduling.ReportUnschedulable); ok && !r.Retry {
+				k.counts.Rejections++
+			}
+		}
 	case agent.Rejected:
 		k.counts.Rejected++
 	case agent.Evicted:

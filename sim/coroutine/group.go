@@ -12,11 +12,16 @@ type Group struct {
 	current *coroutine          // the running one; nil outside of coroutines
 	live    map[*coroutine]bool // coroutines that have not ended
 	started uint64              // number of started coroutines
+	idle    []*coroutine        // that have returned; the next ones use their stacks
 }
+
+// maxIdle is the number of idle coroutines that a group keeps.
+const maxIdle = 64
 
 type coroutine struct {
 	name   string
 	number uint64 // order of the start
+	f      func()
 	next   func() (wait, bool)
 	stop   func()
 	ended  func()
@@ -35,16 +40,8 @@ func (g *Group) Go(name string, f func()) { g.start(name, f, nil) }
 // start is Go with a function that is called outside of the coroutine when f has returned; it may be nil.
 func (g *Group) start(name string, f, ended func()) {
 	g.started++
-	c := &coroutine{name: name, number: g.started, ended: ended}
-	c.next, c.stop = iter.Pull(func(yield func(wait) bool) {
-		defer func() {
-			if cause := recover(); cause != nil && cause != any(killed{}) {
-				panic(cause)
-			}
-		}()
-		c.yield = yield
-		f()
-	})
+	c := g.next()
+	c.name, c.number, c.f, c.ended = name, g.started, f, ended
 	if g.live == nil {
 		g.live = map[*coroutine]bool{}
 	}
@@ -52,24 +49,61 @@ func (g *Group) start(name string, f, ended func()) {
 	g.resume(c)
 }
 
+// next returns an idle or new coroutine.
+func (g *Group) next() *coroutine {
+	if n := len(g.idle); n > 0 {
+		c := g.idle[n-1]
+		g.idle = g.idle[:n-1]
+		return c
+	}
+	c := &coroutine{}
+	c.next, c.stop = iter.Pull(func(yield func(wait) bool) {
+		defer func() {
+			if cause := recover(); cause != nil && cause != any(killed{}) {
+				panic(cause)
+			}
+		}()
+		c.yield = yield
+		for c.f(); yield(nil); {
+			c.f()
+		}
+	})
+	return c
+}
+
 // resume runs a coroutine until it waits or ends.
 func (g *Group) resume(c *coroutine) {
 	previous := g.current
 	g.current = c
-	start, waits := c.next()
+	start, runs := c.next()
 	g.current = previous
-	if !waits {
-		delete(g.live, c)
-		if c.ended != nil {
-			c.ended()
-		}
+	if start == nil {
+		g.end(c, runs)
 		return
 	}
+	number := c.number
 	start(func() {
-		if g.live[c] {
+		if g.live[c] && c.number == number {
 			g.resume(c)
 		}
 	})
+}
+
+// end removes a coroutine whose function has returned. It keeps the coroutine if that is idle.
+func (g *Group) end(c *coroutine, idle bool) {
+	ended := c.ended
+	c.f, c.ended = nil, nil
+	delete(g.live, c)
+	switch {
+	case !idle:
+	case len(g.idle) < maxIdle:
+		g.idle = append(g.idle, c)
+	default:
+		c.stop()
+	}
+	if ended != nil {
+		ended()
+	}
 }
 
 // Name returns the name of the running coroutine, or "" outside of one.
@@ -126,4 +160,8 @@ func (g *Group) Kill() {
 		delete(g.live, c)
 	}
 	g.current = nil
+	for _, c := range g.idle {
+		c.stop()
+	}
+	g.idle = nil
 }

@@ -1,3 +1,2 @@
-// Package displacement runs the API server's eviction handler (internal/eviction) on the in-memory API. For actors that
-// displace pods themselves, it simulates the order of writes of package executor: condition, event, deletion.
+// Package displacement runs the API server's handler of evictions (internal/eviction) on the in-memory API.
 package displacement

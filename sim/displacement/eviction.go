@@ -97,7 +97,7 @@ func (s *Server) evict(r EvictionRequest, writes int) error {
 		o.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
 	requested := eviction.Request{Namespace: namespace, Name: name, Options: o, DryRun: r.DryRun, RequestedBy: r.Requester, Reason: r.Rule}
-	err = s.handler.Evict(context.Background(), newEvictionStore(s, &r, writes), requested)
+	err = s.handler.Evict(context.Background(), &evictionStore{Server: s, request: &r, remainingWrites: writes}, requested)
 	if apierrors.IsTooManyRequests(err) {
 		s.w.Notify(Refused{})
 	}

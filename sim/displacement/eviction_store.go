@@ -3,11 +3,13 @@ package displacement
 import (
 	"cmp"
 	"context"
-	"strings"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,8 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/displacer"
-	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -25,7 +26,6 @@ import (
 // a fault can end the handler there.
 type evictionStore struct {
 	*Server
-	Store
 	request         *EvictionRequest
 	remainingWrites int // writes until a fault ends the request; negative: none does
 	record          enginedisplacement.Record
@@ -33,30 +33,63 @@ type evictionStore struct {
 
 var _ displacer.EvictionStore = &evictionStore{}
 
-// newEvictionStore returns the store of a request. remainingWrites is the number of writes until a fault ends it; negative:
-// none does.
-func newEvictionStore(s *Server, r *EvictionRequest, remainingWrites int) *evictionStore {
-	e := &evictionStore{Server: s, request: r, remainingWrites: remainingWrites}
-	e.Store = Store{World: s.w, Execute: func(write func() error) error {
-		e.beforeWrite()
-		return write()
-	}, OnUpdateBudget: func(before *policyv1.PodDisruptionBudgetStatus, b *policyv1.PodDisruptionBudget) {
-		_, name, _ := strings.Cut(r.Pod, "/")
-		_, debited := before.DisruptedPods[name]
-		if _, debits := b.Status.DisruptedPods[name]; debits && !debited {
-			s.w.Notify(budgets.Debited{Budget: b, Names: []string{name}})
-		}
-	}}
-	return e
-}
-
-// beforeWrite lets other requests run. It ends the request if a fault does so before this write.
-func (s *evictionStore) beforeWrite() {
+// write executes a write after its latency, in which other requests run. It ends the request if a fault does so before
+// this write.
+func (s *evictionStore) write(f func() error) error {
 	if s.remainingWrites == 0 {
 		s.evictions.Exit()
 	}
 	s.remainingWrites--
 	s.sleep(s.w.Latency())
+	return s.w.As(actor, f)
+}
+
+func (s *evictionStore) Pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
+	if p := s.w.API().Pod(store.Key(namespace, name)); p != nil {
+		return p, nil
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+func (s *evictionStore) Budget(_ context.Context, namespace, name string) (*policyv1.PodDisruptionBudget, error) {
+	if b := s.budget(store.Key(namespace, name)); b != nil {
+		return b, nil
+	}
+	return nil, apierrors.NewNotFound(policyv1.Resource("poddisruptionbudgets"), name)
+}
+
+func (s *evictionStore) budget(key string) *policyv1.PodDisruptionBudget {
+	o, _ := s.w.API().Get(store.PodDisruptionBudgets, key)
+	b, _ := o.(*policyv1.PodDisruptionBudget)
+	return b
+}
+
+func (s *evictionStore) UpdateBudget(_ context.Context, b *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
+	key, unchanged := store.KeyOf(b), store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}
+	err := s.write(func() error {
+		return s.w.API().Update(store.PodDisruptionBudgets, key, unchanged, func(o store.Object) error {
+			if stored, ok := o.(*policyv1.PodDisruptionBudget); ok {
+				stored.Status = b.Status
+			}
+			return nil
+		})
+	})
+	return s.budget(key), err
+}
+
+// updateConditions updates the conditions of a pod.
+func (s *evictionStore) updateConditions(required store.Precondition, key string, change func(*corev1.Pod)) error {
+	return s.write(func() error {
+		return s.w.API().UpdatePod(key, required, func(p *corev1.Pod) error {
+			before := p.Status.Conditions
+			p.Status.Conditions = slices.Clone(before)
+			change(p)
+			if equality.Semantic.DeepEqual(before, p.Status.Conditions) {
+				return store.ErrUnchanged // etcd does not write an unchanged object
+			}
+			return nil
+		})
+	})
 }
 
 // Lock does nothing: a request that waits must not block others.
@@ -85,36 +118,51 @@ func (s *evictionStore) Members(_ context.Context, list []*policyv1.PodDisruptio
 }
 
 func (s *evictionStore) SetCondition(_ context.Context, w displacer.ConditionWrite) (out displacer.ConditionResult, err error) {
-	err = s.UpdateConditions(store.Precondition{UID: w.Pod.UID, ResourceVersion: w.Version}, w.Pod.Key(), func(p *corev1.Pod) {
+	err = s.updateConditions(store.Precondition{UID: w.Pod.UID, ResourceVersion: w.Version}, w.Pod.Key(), func(p *corev1.Pod) {
 		out.Set, out.Previous = conversion.SetDisruptionTarget(p, *w.Condition)
 	})
 	out.Pod = s.w.API().Pod(w.Pod.Key())
 	return out, err
 }
 
-func (s *evictionStore) Record(_ context.Context, r *enginedisplacement.Record) error {
-	s.beforeWrite()
-	s.record = *r
-	fault := s.w.Faults().OfWrite(sim.RequestEvent, s.request.Pod)
-	s.w.LogFault(fault, sim.RequestEvent, "apiserver", s.request.Pod)
-	err := sim.PerformWrite(fault, s.request.Pod, func() error { return CreateRecordEvent(s.w, r, "apiserver") })
-	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		return nil // a rejected event does not stop the displacement
-	}
-	return err
+// RestoreCondition implements displacer.Store.
+func (s *evictionStore) RestoreCondition(_ context.Context, p *corev1.Pod, c *corev1.PodCondition) error {
+	return s.updateConditions(store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, store.KeyOf(p), func(p *corev1.Pod) {
+		conversion.RestoreDisruptionTarget(p, c)
+	})
 }
 
+// Record implements displacer.Store. The API server writes the record with a client of its own.
+func (s *evictionStore) Record(ctx context.Context, r *enginedisplacement.Record) error {
+	s.record = *r
+	if s.remainingWrites == 0 {
+		s.evictions.Exit()
+	}
+	s.remainingWrites--
+	return s.displacer.WriteRecord(ctx, r)
+}
+
+// Delete implements displacer.Store.
 func (s *evictionStore) Delete(_ context.Context, pod *model.Pod, o metav1.DeleteOptions) error {
 	if s.request.DryRun {
 		return nil
 	}
-	s.beforeWrite()
-	d := &Displacement{Grace: o.GracePeriodSeconds, RespectsBudgets: true, Record: s.record, Message: "is evicted by " + cmp.Or(s.request.Requester, "a client"),
-		Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: *o.Preconditions.UID}}}
+	required := store.Precondition{UID: string(*o.Preconditions.UID)}
 	if o.Preconditions.ResourceVersion != nil {
-		d.ResourceVersion = *o.Preconditions.ResourceVersion
+		required.ResourceVersion = *o.Preconditions.ResourceVersion
 	}
-	return s.Server.Delete(d, "eviction")
+	return s.write(func() error {
+		p := s.w.API().Pod(pod.Key())
+		displaces := p != nil && required.Check(store.Pods, p) == nil && p.DeletionTimestamp == nil && !store.Finished(p)
+		if displaces {
+			s.w.Notify(kubeclient.DeletingPod{Actor: actor, Pod: p, Cause: &s.record})
+		}
+		if err := s.w.API().DeletePod(pod.Key(), required, o.GracePeriodSeconds); err != nil || !displaces {
+			return err
+		}
+		s.w.Log("eviction", "displace", pod.Key(), fmt.Sprintf("%s on %s is evicted by %s", pod.Key(), p.Spec.NodeName, cmp.Or(s.request.Requester, "a client")))
+		return nil
+	})
 }
 
 func (s *evictionStore) Detach(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -9,9 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/sim/budgets"
-	"github.com/berthproject/berth/sim/displacement"
-	"github.com/berthproject/berth/sim/scheduler"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -41,6 +40,7 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
 			a.budgets[key] = &budgetHistory{lastIncrease: a.w.Now(), refunded: map[string]time.Time{}}
 		default:
+			a.checkDebit(old, b)
 			for name := range old.Status.DisruptedPods {
 				if _, exists := b.Status.DisruptedPods[name]; !exists {
 					a.budgets[key].refunded[name] = a.w.Now()
@@ -104,28 +104,43 @@ func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget
 	return c.CurrentHealthy - c.DesiredHealthy
 }
 
-// checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
-// disruptions as are debited. It ignores changes that the displacing actor cannot have observed.
-func (a *Checker) checkDebit(d budgets.Debited) {
-	b, names, maxLag := d.Budget, d.Names, 2*a.w.Latency()
-	if d.Cached {
+// checkDebit checks BudgetRespected of an update of a budget by the scheduler or the API server: the budget must allow as
+// many disruptions as are debited. It ignores changes that the displacing actor cannot have observed. The scheduler decides
+// by its cache, the API server by the store.
+func (a *Checker) checkDebit(before, b *policyv1.PodDisruptionBudget) {
+	names, taken := newEntries(before, b), before.Status.DisruptionsAllowed-b.Status.DisruptionsAllowed
+	maxLag := 2 * a.w.Latency()
+	switch a.w.Requester() {
+	case "scheduler":
 		maxLag = a.staleness()
+	case "apiserver":
+	default:
+		return
+	}
+	if len(names) == 0 {
+		return
 	}
 	key := store.KeyOf(b)
 	history := a.budgets[key]
-	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
-	before, ok := o.(*policyv1.PodDisruptionBudget)
-	if !a.o.All || history == nil || !ok {
-		return
-	}
 	if b.Status.DisruptionsAllowed < 0 {
 		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
 	a.BudgetDebits += len(names)
 	allows := a.disruptionsAllowed(key, before)
-	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(history.lastLoss) > maxLag && a.w.Now().Sub(history.lastIncrease) > a.staleness() {
+	if healthy := min(a.countHealthy(before, names), taken); healthy > max(allows, 0) && a.w.Now().Sub(history.lastLoss) > maxLag && a.w.Now().Sub(history.lastIncrease) > a.staleness() {
 		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions by the stored state, but %d are debited: %v", key, allows, healthy, names))
 	}
+}
+
+// newEntries returns the pods that an update of a budget adds an entry for, sorted.
+func newEntries(before, b *policyv1.PodDisruptionBudget) (names []string) {
+	for name, at := range b.Status.DisruptedPods {
+		if old, exists := before.Status.DisruptedPods[name]; !exists || !old.Time.Equal(at.Time) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // countHealthy returns the number of the named pods that are healthy.
@@ -140,27 +155,24 @@ func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) 
 }
 
 // checkPreemption checks a preemption before it is committed.
-func (a *Checker) checkPreemption(n scheduler.Preempting) {
-	preemptor, victim := n.Preemptor, n.Victim
+func (a *Checker) checkPreemption(e scheduling.Preempt, victim *corev1.Pod) {
+	preemptor := e.Pod
 	if !a.o.All {
 		return
 	}
 	if p := a.w.API().Pod(preemptor.Key()); p != nil && victim.Spec.Priority != nil && preemptor.Spec.Priority <= *victim.Spec.Priority {
 		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", preemptor.Key(), preemptor.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
 	}
-	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", preemptor.Key(), n.Choice))
+	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", preemptor.Key(), e.Choice))
 	a.checkDisplacedOnce(victim)
 }
 
-// checkDisplacement checks a displacement before it is committed.
-func (a *Checker) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
-	if !a.o.All {
-		return
+// checkEviction checks an eviction before it is committed.
+func (a *Checker) checkEviction(r *enginedisplacement.Record, p *corev1.Pod) {
+	if a.o.All {
+		a.checkBudgetEntries(p, r.Requester)
+		a.checkDisplacedOnce(p)
 	}
-	if d.RespectsBudgets {
-		a.checkBudgetEntries(p, d.Record.Requester)
-	}
-	a.checkDisplacedOnce(p)
 }
 
 // checkBudgetEntries checks that each budget of a displaced pod has an entry for it.

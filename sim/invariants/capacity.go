@@ -41,9 +41,9 @@ func (a *Checker) checkNodeCapacity(c store.Change) {
 		if c.Old != nil && old.Spec.NodeName != "" && (c.New == nil || store.Finished(p)) {
 			delete(a.usageOf(old.Spec.NodeName).pods, old.UID)
 		}
-		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.scheduler.IsBinding() {
+		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.w.Requester() == "scheduler" {
 			r := a.usageOf(p.Spec.NodeName)
-			r.pods[p.UID] = &a.scheduler.Converter().Pod(p).Spec.Requests
+			r.pods[p.UID] = &a.w.Model(p).Spec.Requests
 			if detail := r.exceeded(a.w.Now()); detail != "" {
 				a.w.Fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", store.KeyOf(p), p.Spec.NodeName, detail))
 			}
@@ -72,10 +72,11 @@ func (a *Checker) recordNodeVersion(c store.Change) {
 		}
 	}
 	r.versions = retained
-	if c.New != nil && a.scheduler.Converter() != nil {
-		if n, ok := a.scheduler.Converter().Compile(c.New).(*model.Node); ok {
-			r.versions = append(r.versions, nodeVersion{node: n})
-		}
+	if c.New == nil {
+		return
+	}
+	if n, ok := a.w.Converter().Convert(c.New).(*model.Node); ok {
+		r.versions = append(r.versions, nodeVersion{node: n})
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
@@ -56,6 +55,7 @@ type Checker struct {
 	nodes   map[string]*nodeUsage     // by node
 	budgets map[string]*budgetHistory // by budget
 	records recordAudit
+	binds   openBinds
 
 	refunds  refundAudit
 	evicting []sim.Evicting
@@ -72,7 +72,7 @@ const compareInterval = 5 * time.Second
 // New returns a Checker that observes the world from now on.
 func New(w *sim.World, actors Actors, o Options) *Checker {
 	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
-		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
+		compiled: map[types.UID]*model.Pod{}, binds: openBinds{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}}}
 	a.refunds.faults = map[string]time.Time{}
 	a.recorder.OnDelivered = a.observeDelivered
@@ -88,10 +88,6 @@ func (a *Checker) observe(notice any) {
 		if n.Actor == a.recorder.Name() && n.Kind == store.Pods {
 			a.acceptAfterLostWatch()
 		}
-	case budgets.Debited:
-		a.checkDebit(n)
-	case displacement.Displacing:
-		a.checkDisplacement(n.Pod, n.Displacement)
 	case sim.Evicting:
 		a.evicting = append(a.evicting, n)
 	case sim.Task:
@@ -104,16 +100,17 @@ func (a *Checker) observe(notice any) {
 		}
 	case scheduler.Stepped:
 		a.checkStep(n.Effects)
-	case scheduler.BindSent:
-		a.checkBind(n)
-	case scheduler.Preempting:
-		a.checkPreemption(n)
+	case kubeclient.Binding:
+		a.binds.noteSent(n)
 	case sim.Requested:
 		a.refunds.noteFault(n, a.w.Now())
 	case sim.Killed:
 		a.refunds.killed = a.w.Now()
-		if n.Actor == a.recorder.Name() {
+		switch n.Actor {
+		case a.recorder.Name():
 			a.acceptForDeletedPods()
+		case "scheduler":
+			clear(a.binds)
 		}
 	}
 }
@@ -124,6 +121,7 @@ func (a *Checker) checkCommit(c store.Change) {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.labelsChanged[c.New.GetUID()] = a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
+		delete(a.binds, string(c.Old.GetUID()))
 		a.acceptIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -144,6 +142,11 @@ func (a *Checker) checkCommit(c store.Change) {
 
 // checkStep checks the invariants of a scheduler step.
 func (a *Checker) checkStep(effects []scheduling.Effect) {
+	for _, e := range effects {
+		if b, ok := e.(scheduling.Bind); ok {
+			a.checkBind(b)
+		}
+	}
 	if !a.o.All {
 		return
 	}
@@ -152,16 +155,5 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 	if len(effects) == 0 && a.w.Now().Sub(a.comparedAt) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
 		a.comparedAt, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
-	}
-}
-
-// checkBind checks that no bind of the pod to another node may still succeed.
-func (a *Checker) checkBind(n scheduler.BindSent) {
-	p := a.w.API().Pod(n.Pod.Key())
-	deleted := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
-	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
-		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !deleted {
-			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
-		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/invariants"
 	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/scheduler"
@@ -30,8 +29,9 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		updatePod(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
 	"BoundOnce": func(_ *testing.T, w *cluster.Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/pending"), Node: "n1"})
-		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: schedulerPod(w, "default/pending"), Node: "n2"})
+		for _, node := range []string{"n1", "n2"} { // the first one is not sent
+			w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/pending"), Node: node}}})
+		}
 	},
 	"NodeCapacity": func(_ *testing.T, w *cluster.Cluster) {
 		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/pending"), Node: "n1"})
@@ -59,8 +59,7 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		w.Notify(kubeclient.DeletingPod{Actor: "podgc", Pod: w.API().Pod("default/web"), Cached: w.API().Pod("default/db")})
 	},
 	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
-		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
-		_ = w.Displacement.Delete(d, "another client") // without a record
+		w.Notify(kubeclient.DeletingPod{Actor: "taints", Pod: w.API().Pod("default/web")}) // without the condition
 	},
 	"Liveness": func(t *testing.T, w *cluster.Cluster) {
 		w.Kill("disruption", 24*time.Hour)

@@ -10,6 +10,8 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim/kubeclient"
@@ -38,6 +40,14 @@ func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
 func (a *Checker) checkDeletion(n kubeclient.DeletingPod) {
 	if a.o.All && n.Cached != nil && n.Cached.UID != n.Pod.UID {
 		a.w.Fail("DeletesObserved", fmt.Sprintf("%s deletes pod %s with UID %s, and has observed UID %s", n.Actor, store.KeyOf(n.Pod), n.Pod.UID, n.Cached.UID))
+	}
+	switch cause := n.Cause.(type) {
+	case scheduling.Preempt:
+		a.checkPreemption(cause, n.Pod)
+		return
+	case *enginedisplacement.Record:
+		a.checkEviction(cause, n.Pod)
+		return
 	}
 	if a.o.All && (n.Actor == "taints" || conversion.ActiveDisruptionTarget(n.Pod) != nil) {
 		a.checkDisplacedOnce(n.Pod)

@@ -36,13 +36,20 @@ type client struct {
 
 // request sends a request and waits for the response. Faults are injected by the request kind and key. A request without
 // a response ends at the deadline of ctx.
-func (c *client) request(ctx context.Context, kind, key string, execute func() error) (err error) {
-	deadline, _ := ctx.Deadline()
+func (c *client) request(ctx context.Context, r *sim.Request) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.Deadline, _ = ctx.Deadline()
+	if o := operationOf(ctx); o != nil {
+		r.Operation = o.Requests
+	}
 	c.group.Wait(func(resume func()) {
-		c.actor.RequestUntil(deadline, kind, key, execute, func(e error) {
+		r.OnResult = func(e error) {
 			err = e
 			resume()
-		})
+		}
+		c.actor.Send(r)
 	})
 	return err
 }

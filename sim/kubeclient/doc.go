@@ -4,6 +4,7 @@
 //
 //	kinds, groups, metadata     the typed clients
 //	resource, endpoint          requests about one kind
+//	operation                   what several requests have in common: their cause and their lines in the timeline
 //	patch, replace              what the API server does with patches and updates
 //	faultkind, timeline         the request kind for faults; what the timeline shows
 //

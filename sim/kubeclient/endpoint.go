@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -24,24 +25,39 @@ type request struct {
 	verb, subresource, name string
 	object                  store.Object // of Create and Update
 	patch                   []byte
+	onSend                  func(*sim.Request) // called before it is sent; may be nil
 }
 
 // send sends a request, logs what it changes, and returns the object after it, or the last one if it was deleted.
 func (e endpoint) send(ctx context.Context, r request, execute func(key string) (store.Object, error)) (out store.Object, err error) {
 	key := store.Key(e.namespace, r.name)
-	kind, faultKey := e.faultKind(r, key)
-	err = e.c.request(ctx, kind, faultKey, func() error {
+	sent := &sim.Request{IsRead: r.verb == "get" || r.verb == "list"}
+	sent.Kind, sent.Key = e.faultKind(r, key)
+	sent.Execute = func() error {
 		before, _ := e.c.w.API().Get(e.kind, key)
 		after, err := execute(key)
 		if err == nil && after != before {
-			e.c.logChange(before, after)
+			e.logChange(ctx, before, after)
 		}
 		if out = after; after == nil {
 			out = before
 		}
 		return err
-	})
+	}
+	if r.onSend != nil {
+		r.onSend(sent)
+	}
+	err = e.c.request(ctx, sent)
 	return out, err
+}
+
+// logChange logs what a request has changed.
+func (e endpoint) logChange(ctx context.Context, before, after store.Object) {
+	if o := operationOf(ctx); o != nil && o.Log != nil {
+		o.Log(before, after)
+		return
+	}
+	e.c.logChange(before, after)
 }
 
 // stored returns the stored object, or nil.
@@ -156,7 +172,7 @@ func (e endpoint) delete(ctx context.Context, name string, o metav1.DeleteOption
 			pre.ResourceVersion = *p.ResourceVersion
 		}
 		if e.kind == store.Pods {
-			err := e.deletePod(key, pre, o.GracePeriodSeconds)
+			err := e.deletePod(ctx, key, pre, o.GracePeriodSeconds)
 			return e.stored(key), err
 		}
 		err := e.c.w.API().Delete(e.kind, key, pre, finalizers(o.PropagationPolicy)...)
@@ -170,11 +186,16 @@ type DeletingPod struct {
 	Actor  string
 	Pod    *corev1.Pod // as stored
 	Cached *corev1.Pod // in the actor's cache; may be nil
+	Cause  any         // that of the Operation; nil: none
 }
 
-func (e endpoint) deletePod(key string, pre store.Precondition, grace *int64) error {
+func (e endpoint) deletePod(ctx context.Context, key string, pre store.Precondition, grace *int64) error {
 	if p := e.c.w.API().Pod(key); p != nil && p.DeletionTimestamp == nil && pre.Check(store.Pods, p) == nil {
-		e.c.w.Notify(DeletingPod{e.c.actor.Name(), p, e.c.actor.Pod(key)})
+		n := DeletingPod{Actor: e.c.actor.Name(), Pod: p, Cached: e.c.actor.Pod(key)}
+		if o := operationOf(ctx); o != nil {
+			n.Cause = o.Cause
+		}
+		e.c.w.Notify(n)
 	}
 	return e.c.w.API().DeletePod(key, pre, grace)
 }

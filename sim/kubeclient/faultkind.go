@@ -1,6 +1,7 @@
 package kubeclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // verbKinds are the kinds of requests about objects without a kind of their own.
-var verbKinds = map[string]string{"get": sim.RequestGet, "list": sim.RequestGet, "create": sim.RequestCreate, "update": sim.RequestUpdate,
+var verbKinds = map[string]string{"get": sim.RequestGet, "list": sim.RequestGet, "create": sim.RequestCreate, "create/binding": sim.RequestBind, "update": sim.RequestUpdate,
 	"update/status": sim.RequestSetStatus, "patch": sim.RequestPatch, "patch/status": sim.RequestPatch, "delete": sim.RequestDelete}
 
 // faultKind returns the request kind and the key by which faults are injected. The key of an event and of a budget debit
@@ -25,7 +26,11 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		verb += "/" + r.subresource
 	}
 	kind = verbKinds[verb]
-	if kind == sim.RequestGet {
+	isScheduler := e.c.actor.Name() == "scheduler"
+	switch {
+	case kind == sim.RequestGet && isScheduler && e.kind == store.Pods:
+		return sim.RequestRefresh, key
+	case kind == sim.RequestGet:
 		return kind, key
 	}
 	switch e.kind {
@@ -41,6 +46,10 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		return sim.RequestEvent, key
 	case store.Holds:
 		return sim.RequestHold, key
+	case store.PersistentVolumes, store.PersistentVolumeClaims:
+		if isScheduler {
+			return sim.RequestBindVolumes, key
+		}
 	case store.Nodes:
 		return sim.RequestNode, key
 	case store.ReplicaSets:
@@ -76,8 +85,20 @@ func (e endpoint) debitedPod(update *policyv1.PodDisruptionBudget, key string) (
 	return first
 }
 
-// podStatusKind returns the kind of a patch of a pod's status.
+// podStatusKind returns the kind of a patch of a pod's status. It decodes no patch of the scheduler, which sends most of them.
+// Texts in a patch cannot match, since their quotes are escaped.
 func podStatusKind(patch []byte) string {
+	contains := func(part string) bool { return bytes.Contains(patch, []byte(part)) }
+	switch isScheduled := contains(`"type":"` + string(corev1.PodScheduled) + `"`); {
+	case contains(`"nominatedNodeName":null`):
+		return sim.RequestClearNomination
+	case contains(`"nominatedNodeName":`):
+		return sim.RequestPreempt
+	case isScheduled && contains(`"reason":"`+corev1.PodReasonSchedulingGated+`"`):
+		return sim.RequestHold
+	case isScheduled:
+		return sim.RequestUnschedulable
+	}
 	var p corev1.Pod
 	_ = json.Unmarshal(patch, &p) // the API server rejects a malformed patch
 	switch {

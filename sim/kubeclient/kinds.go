@@ -20,6 +20,7 @@ import (
 	typedresourcev1 "k8s.io/client-go/kubernetes/typed/resource/v1"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -75,9 +76,18 @@ type pods struct {
 	resource[*corev1.Pod, *corev1.PodList]
 }
 
+// Binding is the notice that an actor sends a Binding.
+type Binding struct {
+	Pod, UID, Node string
+	Request        *sim.Request
+}
+
 // Bind implements typedcorev1.PodExpansion.
 func (p pods) Bind(ctx context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
-	_, err := p.send(ctx, request{verb: "create", subresource: "binding", name: b.Name}, func(key string) (store.Object, error) {
+	onSend := func(r *sim.Request) {
+		p.c.w.Notify(Binding{Pod: store.Key(p.namespace, b.Name), UID: string(b.UID), Node: b.Target.Name, Request: r})
+	}
+	_, err := p.send(ctx, request{verb: "create", subresource: "binding", name: b.Name, onSend: onSend}, func(key string) (store.Object, error) {
 		err := p.c.w.API().Bind(key, string(b.UID), b.Target.Name)
 		return p.stored(key), err
 	})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
@@ -36,6 +37,9 @@ type Process struct {
 	Factory *Factory
 	// Quiet is that of the queues that are added later; see sim.WorkQueue. May be nil.
 	Quiet func() bool
+	// OnChange is called for each change that is delivered, and OnStop when the process is killed. They may be nil.
+	OnChange func(k store.Kind, old, current store.Object)
+	OnStop   func()
 
 	actor   *actor
 	group   coroutine.Group
@@ -86,6 +90,9 @@ func (a *actor) OnSynced() {
 // OnChange implements sim.Controller.
 func (a *actor) OnChange(k store.Kind, old, current store.Object) {
 	a.process.Factory.change(k, old, current)
+	if a.process.OnChange != nil {
+		a.process.OnChange(k, old, current)
+	}
 	for _, e := range a.process.watches {
 		e.change(old, current)
 	}
@@ -100,8 +107,20 @@ func (a *actor) OnStop() {
 	for _, q := range a.process.queues {
 		q.Reset()
 	}
+	if a.process.OnStop != nil {
+		a.process.OnStop()
+	}
 	a.process = nil
 }
+
+// Go runs a function in a coroutine of the process.
+func (p *Process) Go(name string, f func()) { p.group.Go(name, f) }
+
+// AtTime calls f at a time unless the process is killed before.
+func (p *Process) AtTime(t time.Time, f func()) { p.actor.AtTime(t, f) }
+
+// Pod returns a pod of the actor's cache, or nil.
+func (p *Process) Pod(key string) *corev1.Pod { return p.actor.Pod(key) }
 
 // Stop stops the actor of the process for good. The running coroutine does not continue.
 func (p *Process) Stop() { p.group.Wait(func(func()) { p.actor.Client.Stop() }) }

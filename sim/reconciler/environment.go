@@ -2,12 +2,13 @@ package reconciler
 
 import (
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/runner"
+	"github.com/berthproject/berth/internal/contextlock"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/coroutine"
 )
@@ -34,7 +35,7 @@ func NewEnvironment(w *sim.World, group *coroutine.Group, nameSuffix func() stri
 			}
 			group.Wait(func(resume func()) { w.After(d, resume) })
 		},
-		NewLock: func() sync.Locker { return &lock{w: w, group: group} },
+		NewLock: func() contextlock.Lock { return &lock{w: w, group: group} },
 	}
 }
 
@@ -43,18 +44,35 @@ type lock struct {
 	w       *sim.World
 	group   *coroutine.Group
 	held    bool
-	waiting []func()
+	waiting []*waiter
 }
 
-// Lock implements sync.Locker.
-func (l *lock) Lock() {
-	if l.held {
-		l.group.Wait(func(resume func()) { l.waiting = append(l.waiting, resume) })
+// waiter is a coroutine that waits for a lock.
+type waiter struct{ resume func() }
+
+// Lock implements contextlock.Lock.
+func (l *lock) Lock(ctx context.Context) (err error) {
+	if !l.held {
+		l.held = true
+		return nil
 	}
-	l.held = true
+	l.group.Wait(func(resume func()) {
+		waiting := &waiter{resume}
+		l.waiting = append(l.waiting, waiting)
+		if deadline, ok := ctx.Deadline(); ok {
+			l.w.AtTime(deadline, func() {
+				if i := slices.Index(l.waiting, waiting); i >= 0 {
+					l.waiting = slices.Delete(l.waiting, i, i+1)
+					err = context.DeadlineExceeded
+					resume()
+				}
+			})
+		}
+	})
+	return err
 }
 
-// Unlock implements sync.Locker.
+// Unlock implements contextlock.Lock.
 func (l *lock) Unlock() {
 	if len(l.waiting) == 0 {
 		l.held = false
@@ -62,7 +80,7 @@ func (l *lock) Unlock() {
 	}
 	next := l.waiting[0]
 	l.waiting = l.waiting[1:]
-	l.w.After(0, next)
+	l.w.After(0, next.resume)
 }
 
 // timeoutContext is a context with a deadline in virtual time. A request ends at the deadline (sim/kubeclient); Done does

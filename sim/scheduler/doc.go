@@ -1,3 +1,4 @@
-// Package scheduler is the actor that runs the scheduler's machine (engine/scheduling): its watches
-// become events, and its effects become requests with latency and faults.
+// Package scheduler is the actor that runs the scheduler: its watches become events of the machine (engine/scheduling), and
+// package executor executes the effects in coroutines (sim/reconciler). Each request has latency and faults, and the
+// scheduler can be killed at it.
 package scheduler

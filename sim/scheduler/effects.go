@@ -1,89 +1,80 @@
 package scheduler
 
 import (
-	"fmt"
+	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/informer"
+	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// requestWrites returns the writes of an effect, in order.
-func (s *Scheduler) requestWrites(e scheduling.Effect) []write {
-	switch e := e.(type) {
-	case scheduling.Bind:
-		return []write{writeStep(func(r *request) error { return r.bind(e) })}
-	case scheduling.ReportUnschedulable:
-		return []write{writeStep(func(r *request) error { return r.reportUnschedulable(e) })}
-	case scheduling.ReportGated:
-		return []write{writeStep(func(r *request) error { return r.reportGated(e) })}
-	case scheduling.RefreshPod:
-		return []write{writeStep(func(r *request) error {
-			r.observedPod = s.w.API().Pod(e.Pod.Key())
-			return nil
-		})}
-	case scheduling.ClearNomination:
-		return []write{writeStep(func(r *request) error { return r.nominate("") })}
-	case scheduling.BindVolumes:
-		return bindVolumesWrites(e)
-	}
-	return []write{writeStep(func(*request) error {
-		return apierrors.NewBadRequest(fmt.Sprintf("unsupported effect type %T", e))
-	})}
+// requestTimeout is the scheduler's default timeout of requests.
+const requestTimeout = 30 * time.Second
+
+// newExecutor returns the executor of a process.
+func (s *Scheduler) newExecutor(p *process) *executor.Executor {
+	var events *executor.Events
+	events = executor.NewEventsTo(func(e *eventsv1.Event) bool {
+		p.Go("event", func() { events.Write(context.Background(), e) })
+		return true
+	}, p.Client, "scheduler", p.WithTicker)
+	return executor.New(executor.Options{Client: p.Client, Timeout: requestTimeout, WithTimeout: p.WithTimeout, NewLock: p.NewLock, Now: s.w.Now, Events: events,
+		PodScheduled: func(m *model.Pod) *corev1.PodCondition { return podScheduled(p.Pod(m.Key()), m.UID) },
+		ConvertPod:   s.converter.Pod,
+		ConvertBudget: func(o *policyv1.PodDisruptionBudget) *model.Budget {
+			m, _ := s.converter.Compile(o).(*model.Budget)
+			return m
+		}})
 }
 
-// bind binds the pod; a pod already bound to the node is a success.
-func (r *request) bind(e scheduling.Bind) error {
-	w := r.s.w
-	r.s.binding = true
-	err := w.API().Bind(e.Pod.Key(), e.Pod.UID, e.Node)
-	r.s.binding = false
-	if p := w.API().Pod(e.Pod.Key()); apierrors.IsConflict(err) && p != nil && string(p.UID) == e.Pod.UID && p.Spec.NodeName == e.Node {
+// podScheduled returns the condition PodScheduled of a pod with the UID, or nil.
+func podScheduled(p *corev1.Pod, uid string) *corev1.PodCondition {
+	if p == nil || string(p.UID) != uid {
 		return nil
 	}
-	if err == nil {
-		w.Log("scheduler", "bind", e.Pod.Key(), fmt.Sprintf("%s is bound to %s (attempt %d)", e.Pod.Key(), e.Node, e.Attempt))
-	}
-	return err
-}
-
-func (r *request) reportUnschedulable(e scheduling.ReportUnschedulable) error {
-	reason := corev1.PodReasonUnschedulable
-	if e.Summary.Outcome == decision.Errored {
-		reason = corev1.PodReasonSchedulerError
-	}
-	text := explain.Message(e.Summary)
-	if !e.Retry {
-		r.s.w.Notify(Rejected{})
-		r.s.w.Log("scheduler", "unschedulable", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
-	}
-	return r.writePodScheduled(reason, text)
-}
-
-func (r *request) reportGated(e scheduling.ReportGated) error {
-	reason, text := corev1.PodReasonUnschedulable, explain.GatedMessage(e.Verdict)
-	if e.Verdict.Plugin == decision.SchedulingGates {
-		reason = corev1.PodReasonSchedulingGated
-	}
-	r.s.w.Log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is gated: "+text)
-	return r.writePodScheduled(reason, text)
-}
-
-// writePodScheduled sets PodScheduled=False, unless PodScheduled is True or already has the reason and the message.
-func (r *request) writePodScheduled(reason, message string) error {
-	return r.s.w.API().UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodScheduled && (c.Status == corev1.ConditionTrue || c.Reason == reason && c.Message == message) {
-				return store.ErrUnchanged
-			}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
+			return c
 		}
-		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled,
-			Status: corev1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(r.s.w.Now())})
-		return nil
+	}
+	return nil
+}
+
+// Send executes an effect as if the machine had returned it. The effects of one pod are executed in order, as by one
+// worker of executor.Pool.
+func (s *Scheduler) Send(e scheduling.Effect) {
+	p, uid := s.process, executor.PodOf(e).UID
+	p.effects[uid] = append(p.effects[uid], e)
+	if len(p.effects[uid]) > 1 {
+		return
+	}
+	p.Go(executor.PodOf(e).Key(), func() {
+		for len(p.effects[uid]) > 0 {
+			s.execute(p, p.effects[uid][0])
+			p.effects[uid] = p.effects[uid][1:]
+		}
+		delete(p.effects, uid)
 	})
+}
+
+// execute executes an effect in a coroutine and delivers its outcome.
+func (s *Scheduler) execute(p *process, e scheduling.Effect) {
+	s.logReport(e)
+	o := &kubeclient.Operation{Cause: e, Log: func(before, after store.Object) { s.logChange(e, before, after) }}
+	switch e.(type) {
+	case scheduling.Preempt, scheduling.BindVolumes:
+		o.Requests = &sim.Operation{}
+	}
+	out := p.executor.Execute(kubeclient.WithOperation(context.Background(), o), e)
+	p.inbox = append(p.inbox, informer.Input{Event: out})
+	s.ScheduleStep()
 }

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/coroutine"
 	"github.com/berthproject/berth/sim/informer"
+	"github.com/berthproject/berth/sim/reconciler"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -36,84 +37,54 @@ type Options struct {
 type Scheduler struct {
 	w             *sim.World
 	o             Options
-	machine       *scheduling.Machine // nil while stopped
+	client        *sim.Client
+	process       *process // nil while it is stopped or not synced
 	converter     *informer.Converter
-	reflector     *sim.Reflector
-	unsynced      int // number of kinds not listed yet
-	inbox         []informer.Input
-	events        []scheduling.Event
-	generation    int // effects and outcomes of earlier generations are ignored
-	restarted     bool
 	stepScheduled bool
 	wakeSeq       int       // invalidates earlier wake-ups
 	stepsAtTime   int       // steps without time passing
 	last          time.Time // time of the last step
+}
 
-	requests        []*request
-	delayedRequests []*request           // reported as lost, executed later
-	busyUntil       map[string]time.Time // by pod: end of its last request
-	preemptions     coroutine.Group
-	budgetLocks     map[[2]string]*budgetLock // by namespace and name
-	binds
+// process is a running scheduler.
+type process struct {
+	*reconciler.Process
+	machine  *scheduling.Machine
+	executor *executor.Executor
+	inbox    []informer.Input
+	events   []scheduling.Event
+	stepped  bool                           // at least once
+	effects  map[string][]scheduling.Effect // by pod UID: the effect that is executed, and those that wait for it
 }
 
 // New starts a scheduler.
 func New(w *sim.World, o Options) *Scheduler {
-	s := &Scheduler{w: w, o: o, busyUntil: map[string]time.Time{}, binds: newBinds()}
-	w.OnCommit(s.forgetDeleted)
-	w.OnClose(s.preemptions.Kill)
+	s := &Scheduler{w: w, o: o, converter: informer.NewConverter()}
 	kinds := store.SchedulingKinds[:]
 	if o.IgnoreHolds {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
 	}
-	s.reflector = w.NewReflector("scheduler", s, kinds...)
-	s.start()
+	s.client = reconciler.Start(w, "scheduler", s.start, kinds...)
 	return s
 }
 
-// Change implements sim.Actor.
-func (s *Scheduler) Change(c store.Change) {
-	s.inbox = s.converter.OnChange(s.inbox, c)
-	s.ScheduleStep()
-}
-
-// Replace implements sim.Actor.
-func (s *Scheduler) Replace(k store.Kind, list []store.Object) {
-	s.inbox = s.converter.OnReplace(s.inbox, k, list)
-	s.unsynced = max(s.unsynced-1, 0)
-	s.ScheduleStep()
-}
-
-// start creates an empty machine and lists.
-func (s *Scheduler) start() {
-	s.generation++
-	s.machine, s.converter, s.restarted = scheduling.New(s.o.Machine), informer.NewConverter(), true
-	s.inbox, s.unsynced, s.budgetLocks = nil, len(s.reflector.Kinds()), map[[2]string]*budgetLock{}
-	s.reflector.Start()
-}
-
-// Kill stops the scheduler; each request in flight is executed or dropped. It restarts after d.
-func (s *Scheduler) Kill(d time.Duration) {
-	if s.machine == nil {
-		return
+// start creates an empty machine. The objects in the cache are delivered next.
+func (s *Scheduler) start(r *reconciler.Process) error {
+	s.converter = informer.NewConverter()
+	p := &process{Process: r, machine: scheduling.New(s.o.Machine), effects: map[string][]scheduling.Effect{}}
+	p.executor = s.newExecutor(p)
+	r.OnChange = func(k store.Kind, old, current store.Object) {
+		p.inbox = s.converter.OnChange(p.inbox, store.Change{Kind: k, Old: old, New: current})
+		s.ScheduleStep()
 	}
-	s.w.Log("scheduler", "kill", "", "the scheduler is killed")
-	s.w.Notify(sim.Killed{Actor: "scheduler"})
-	s.machine = nil
-	s.reflector.Stop()
-	for _, r := range slices.Concat(s.requests, s.delayedRequests) {
-		r.abort()
-	}
-	s.preemptions.Kill()
-	s.requests, s.delayedRequests, s.busyUntil = nil, nil, map[string]time.Time{}
-	s.generation++
-	generation := s.generation
-	s.w.After(d, func() {
-		if s.generation == generation {
-			s.w.Log("scheduler", "start", "", "the scheduler starts")
-			s.start()
+	r.OnStop = func() {
+		if !s.client.IsSynced() { // it is killed; after the end of a run, its state remains
+			s.process = nil
 		}
-	})
+	}
+	s.process = p
+	s.ScheduleStep()
+	return nil
 }
 
 // ScheduleStep schedules a step at the current instant, after all pending events.
@@ -124,26 +95,25 @@ func (s *Scheduler) ScheduleStep() {
 	s.stepScheduled = true
 	s.w.After(0, func() {
 		s.stepScheduled = false
-		s.step()
+		if s.process != nil {
+			s.step(s.process)
+		}
 	})
 }
 
 // step passes the inbox to the machine and sends its effects.
-func (s *Scheduler) step() {
-	if s.machine == nil || s.unsynced > 0 {
-		return
+func (s *Scheduler) step(p *process) {
+	p.events = p.events[:0]
+	for _, in := range p.inbox {
+		p.events = append(p.events, in.Event)
 	}
-	s.events = s.events[:0]
-	for _, in := range s.inbox {
-		s.events = append(s.events, in.Event)
-	}
-	effects, wake := s.machine.Step(s.w.Now(), s.events, s.o.DecisionsPerStep)
+	effects, wake := p.machine.Step(s.w.Now(), p.events, s.o.DecisionsPerStep)
 	if s.o.Record != nil {
-		s.o.Record(&Step{Restarted: s.restarted, Now: s.w.Now(), Limit: s.o.DecisionsPerStep, Inputs: s.inbox, Effects: effects, Wake: wake})
+		s.o.Record(&Step{Restarted: !p.stepped, Now: s.w.Now(), Limit: s.o.DecisionsPerStep, Inputs: p.inbox, Effects: effects, Wake: wake})
 	}
-	s.restarted = false
-	clear(s.inbox)
-	s.inbox = s.inbox[:0]
+	p.stepped = true
+	clear(p.inbox)
+	p.inbox = p.inbox[:0]
 	s.w.Notify(Stepped{effects})
 	for _, e := range effects {
 		s.Send(e)
@@ -169,19 +139,9 @@ func (s *Scheduler) ScheduleWake(wake time.Time) {
 		s.w.Fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.stepsAtTime))
 		return
 	}
-	seq, generation := s.wakeSeq, s.generation
-	s.w.AtTime(wake, func() {
-		if s.wakeSeq == seq && s.generation == generation {
-			s.ScheduleStep()
-		}
-	})
-}
-
-// deliver delivers an outcome after the latency.
-func (s *Scheduler) deliver(generation int, in informer.Input) {
-	s.w.After(s.w.Latency(), func() {
-		if s.generation == generation {
-			s.inbox = append(s.inbox, in)
+	seq := s.wakeSeq
+	s.process.AtTime(wake, func() {
+		if s.wakeSeq == seq {
 			s.ScheduleStep()
 		}
 	})
@@ -189,16 +149,25 @@ func (s *Scheduler) deliver(generation int, in informer.Input) {
 
 // IsIdle reports whether no request, outcome or watch event is in flight.
 func (s *Scheduler) IsIdle() bool {
-	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.IsSynced()
+	p := s.process
+	return p != nil && len(p.effects) == 0 && len(p.inbox) == 0 && !s.stepScheduled && s.client.Reflector().IsSynced()
 }
 
-// InFlight returns the numbers of requests, watch events and inputs in flight.
-func (s *Scheduler) InFlight() (requests, events, inputs int) {
-	return len(s.requests), s.reflector.InFlight(), len(s.inbox)
+// InFlight returns the numbers of effects, watch events and inputs in flight.
+func (s *Scheduler) InFlight() (effects, events, inputs int) {
+	if s.process == nil {
+		return 0, s.client.Reflector().InFlight(), 0
+	}
+	return len(s.process.effects), s.client.Reflector().InFlight(), len(s.process.inbox)
 }
 
 // Machine returns the scheduler's machine, or nil while the scheduler is stopped.
-func (s *Scheduler) Machine() *scheduling.Machine { return s.machine }
+func (s *Scheduler) Machine() *scheduling.Machine {
+	if s.process == nil {
+		return nil
+	}
+	return s.process.machine
+}
 
 // Converter returns the converter of the scheduler's inputs.
 func (s *Scheduler) Converter() *informer.Converter { return s.converter }
