@@ -10,7 +10,8 @@ type Total struct {
 }
 
 // ProposeTotal returns the number of replicas that a total requires. current is the number of replicas
-// that the target should have, running the number that it has, and ready the number of its ready pods.
+// that the target should have, and running the number that it has. ready is the number of its ready
+// pods.
 func ProposeTotal(t Total, tolerance Tolerance, current, running, ready int32) Proposal {
 	if t.Value > 0 {
 		ratio := float64(t.Usage) / float64(t.Value)

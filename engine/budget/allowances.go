@@ -51,9 +51,9 @@ func (a *Allowances) Split(pods []*model.Pod) (violating, nonViolating []*model.
 	return violating, nonViolating
 }
 
-// Debits returns the disruptions that victims, sorted by descending importance, consume of the budgets: as many as a
-// budget allows are granted, and the others overrule it. Budgets without a debit are omitted. StatusOnly
-// debits nothing.
+// Debits returns the disruptions that victims, sorted by descending importance, consume of the budgets. A budget
+// grants as many as it allows; the others overrule it. Budgets without a debit are omitted. StatusOnly debits
+// nothing.
 func (a *Allowances) Debits(victims []*model.Pod) []decision.Debit {
 	if a.Rule == StatusOnly {
 		return nil

@@ -49,8 +49,8 @@ type Row struct {
 	UsedCPU, UsedMem       int64
 	ScoringCPU, ScoringMem int64
 	AllocPods, Pods        int32
-	// Balance is how evenly cpu and memory are used: 100 times one minus half the difference
-	// of the used fractions, truncated; 100 if one resource is missing.
+	// Balance is how evenly cpu and memory are used. It is 100 times one minus half the difference
+	// of the used fractions, truncated, and 100 if one resource is missing.
 	Balance int32
 	Exists  bool // the NodeID is in use
 }

@@ -51,8 +51,8 @@ func (x *Index) Reset() {
 	x.countAllPods()
 }
 
-// keyCost is the memory of a counter, term or derived value per byte of its key: the key, the
-// selectors that it stands for, and their strings, which the pod's specification shares.
+// keyCost is the memory of a counter, term or derived value per byte of its key. It covers the key,
+// the selectors that it stands for, and their strings, which the pod's specification shares.
 const keyCost = 3
 
 // Size returns the approximate memory of the index in bytes. It also returns the number of counters, terms and derived

@@ -26,9 +26,9 @@ func (s *State) Nominated(id NodeID) []*model.Pod {
 // AnyNominated reports whether any pod is nominated.
 func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 
-// NominationCounts reports whether the resources of a nominated pod count when pod is
-// placed: it is another pod of at least the same priority, and not a placeholder for pods of
-// the same owner.
+// NominationCounts reports whether the resources of a nominated pod count when pod is placed. They
+// count if it is another pod of at least the same priority, and not a placeholder for pods of the
+// same owner.
 func NominationCounts(nominated, pod *model.Pod) bool {
 	return nominated.Spec.Priority >= pod.Spec.Priority && nominated.UID != pod.UID && !(nominated.Placeholder && sameOwner(nominated, pod))
 }

@@ -12,8 +12,8 @@ import (
 type podEntry struct {
 	// reported is the pod as last reported; nil if it is only assumed.
 	reported *model.Pod
-	// counted is the assigned pod, with NodeName set: reported itself if it is bound, a copy
-	// if it is assumed, nil if it is not assigned.
+	// counted is the assigned pod, with NodeName set. It is reported itself if the pod is bound, a
+	// copy if it is assumed, and nil if it is not assigned.
 	counted *model.Pod
 	assumed bool
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Volumes and claims in the plan of a pod in flight count as used: a volume names the
-// claim that it will be bound to, and a claim has the selected node. The state stores both the
-// plans and the reported objects, so that the result is a function of the two.
+// Volumes and claims in the plan of a pod in flight count as used. A volume names the claim that it
+// will be bound to, and a claim has the selected node. The state stores both the plans and the
+// reported objects, so that the result is a function of the two.
 
 // volumeHolder is a pod whose plan includes a volume or a claim.
 type volumeHolder struct {

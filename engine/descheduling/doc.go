@@ -5,9 +5,9 @@
 // A Strategy proposes candidates one at a time and receives the outcome of each. The Round applies
 // the evictor's filters and the policy's limits and keeps track of the pods that moved. The Mover
 // decides what happens to a candidate. In compatible mode the caller's Mover evicts it, as the
-// Kubernetes descheduler does. In planned mode the Mover is planning.Planner: a candidate moves
-// only if the scheduler's own placement puts its replacement on another node and the strategy's
-// goal improves.
+// Kubernetes descheduler does. In planned mode the Mover is planning.Planner. A candidate moves
+// only if the scheduler's placement puts its replacement on another node and the strategy's goal
+// improves.
 //
 // RunPolicy runs one run. It considers the nodes that are ready and that the policy selects,
 // and does nothing with fewer than two. It runs the Deschedule strategies of all profiles, then

@@ -25,9 +25,9 @@ func (r *Round) FitsAnyNode(p *Pod, nodes []*Node) bool {
 	return slices.ContainsFunc(nodes, func(n *Node) bool { return r.FitsNode(p, n) })
 }
 
-// FitsNode implements nodeFit as the Kubernetes descheduler does: node selector and required
-// affinity, taints, cordon, requests (not on the pod's own node), and the pod's own required
-// anti-affinity. It ignores pod affinity, topology spread, ports and volumes.
+// FitsNode implements nodeFit as the Kubernetes descheduler does. It checks node selector and
+// required affinity, taints, cordon, requests (not on the pod's own node), and the pod's own
+// required anti-affinity. It ignores pod affinity, topology spread, ports and volumes.
 func (r *Round) FitsNode(p *Pod, n *Node) bool {
 	return !n.Unschedulable && MatchesNodeAffinity(p, n) && ToleratesTaints(p, n, IsHardTaint) &&
 		(p.NodeName == n.Name || r.FitsRequests(p, n)) && !r.violatesAntiAffinity(p, n)

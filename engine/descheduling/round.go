@@ -15,8 +15,8 @@ type Mover interface {
 	Checkpoint() (restore func(), ok bool)
 }
 
-// Round is one run of a policy on a snapshot. Strategies read the cluster through it, including
-// the moves so far: a moved pod is on its new node, or on none if the new node is unknown.
+// Round is one run of a policy on a snapshot. Strategies read the cluster through it, including the
+// moves so far. A moved pod is on its new node, or on none if the new node is unknown.
 type Round struct {
 	Snapshot *Snapshot
 	Policy   *Policy

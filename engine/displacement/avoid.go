@@ -31,7 +31,7 @@ type Avoidance struct {
 }
 
 // Avoid returns the time until which an owner's pods avoid a node, given their displacements from it in any
-// order: the longest backoff of any cause. Pods that existed before the last displacement count as
+// order. It is the longest backoff of any cause. Pods that existed before the last displacement count as
 // one with it. It returns false if the pods need not avoid the node.
 func (b Backoff) Avoid(list []Eviction) (Avoidance, bool) {
 	byCause := [numCauses][]Eviction{}

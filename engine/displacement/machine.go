@@ -90,8 +90,8 @@ func (m *Machine) do(a Action, handle func(Result) Action) Action {
 
 func (m *Machine) cause() Cause { return m.spec.Record.Cause }
 
-// observe returns a victim whose pod is as last observed. A pod that has the condition of the cause was debited and
-// marked by an earlier run, except that of an eviction: several requests can be about one pod.
+// observe returns a victim whose pod is as last observed. If a pod has the condition of the cause, an earlier run
+// debited and marked it. The cause of an eviction is an exception: several requests can be about one pod.
 func (m *Machine) observe(v Victim) victim {
 	marked := v.Pod.DisruptionReason != "" && v.Pod.DisruptionReason == m.cause().Reason()
 	return victim{Victim: v, marked: marked, adopted: marked && m.spec.Eviction == nil}
@@ -123,7 +123,7 @@ func (m *Machine) readVictims(i int) Action {
 
 // fail ends the displacement because a request about a victim failed. An eviction is undone. Any other displacement is
 // not undone once a victim is deleted. Before, it is undone if the API server rejects it, and as long as a victim has
-// no condition: the repetition would not recognize the debits of that victim.
+// no condition. The repetition would not recognize the debits of that victim.
 func (m *Machine) fail(i int, s Status) Action {
 	switch {
 	case m.spec.Eviction != nil || s == Rejected && !m.hasDeleted():

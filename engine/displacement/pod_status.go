@@ -2,9 +2,9 @@ package displacement
 
 import "strings"
 
-// CauseFromStatus returns the cause that a pod's status shows: the reason of its DisruptionTarget condition
-// (empty if that is not True), and the pod's own reason and message. None means that the pod was not
-// displaced.
+// CauseFromStatus returns the cause that a pod's status shows. It evaluates the reason of the
+// DisruptionTarget condition (empty if that is not True), and the pod's own reason and message. None means
+// that the pod was not displaced.
 //
 // The kubelet uses one condition reason for every cause. The pod's own reason distinguishes them: Evicted for
 // pressure, Terminated or NodeShutdown for a shutdown, Preempting for a critical pod admitted in its place.

@@ -82,8 +82,8 @@ type Outcome struct {
 // OutcomeKind is the kind of an Outcome.
 type OutcomeKind uint8
 
-// The outcomes. All but Displaced and Unfinished are undone: the conditions are cleared and the debits refunded, except
-// those that another actor relies on and those whose requests fail. Entries that are not removed expire after
+// The outcomes. All but Displaced and Unfinished are undone. The machine clears the conditions and refunds the debits,
+// except those that another actor relies on and those whose requests fail. Entries that are not removed expire after
 // budget.EntryAge.
 const (
 	Displaced    OutcomeKind = iota // every victim is deleted, or another pod has its name

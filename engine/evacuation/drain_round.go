@@ -147,8 +147,8 @@ func (d *Drain) returnsTo(p *model.Pod) string {
 	return ""
 }
 
-// isSettled reports whether the next pod may be evicted after x: the replacement of x is scheduled or unschedulable, x is
-// deleted if its termination matters, and no pending pod would fit.
+// isSettled reports whether the next pod may be evicted after x. The replacement of x must be scheduled or unschedulable, x deleted if its
+// termination matters, and no pending pod may fit.
 func (d *Drain) isSettled(t *step, x *Move) bool {
 	switch {
 	case x.Stage == Waiting: // it was refused

@@ -42,8 +42,8 @@ func (d *Drain) anyTerminating() bool {
 	return slices.ContainsFunc(d.moves, func(x *Move) bool { return x.AlreadyTerminating() && !x.Deleted() })
 }
 
-// terminationMatters reports whether the deletion of p from a cordoned node can affect the placement of other pods: by
-// pod affinity beyond the node, or by volumes and claims. Topology spread ignores terminating pods.
+// terminationMatters reports whether the deletion of p from a cordoned node can affect the placement of other pods.
+// Pod affinity beyond the node, volumes and claims can. Topology spread ignores terminating pods.
 func (d *Drain) terminationMatters(p *model.Pod) bool {
 	s := p.Spec
 	if len(s.Claims)+len(s.Disks)+len(s.Inline)+len(s.ResourceClaims) > 0 {

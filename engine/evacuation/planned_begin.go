@@ -87,7 +87,7 @@ func (d *Planned) waitForBudget(t *step, x *Move, reason string) {
 	t.wait(x, reason, retryInterval)
 }
 
-// blockedByMove returns why the move's workload is not ready for another eviction: a move of one of its pods is in
+// blockedByMove returns why the move's workload is not ready for another eviction. A move of one of its pods is in
 // progress, or blockedByWorkload has a reason; "" if it is ready.
 func (d *Planned) blockedByMove(t *step, x *Move) string {
 	if move := d.step.movesByOwner[x.Pod.Owner.UID]; move != nil {

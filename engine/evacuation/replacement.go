@@ -55,10 +55,10 @@ func (t *step) updateReplacement(x *Move) {
 	}
 }
 
-// findReplacement returns the pod that replaces the evicted one: a pod of the owner that did not exist before the
-// eviction and replaces no other pod, with the same name for a StatefulSet. It prefers a pod on the planned node, then a
-// scheduled one, then the oldest. A scheduled replacement is kept. An unscheduled sibling that gets scheduled takes the
-// place of an unscheduled replacement, except in a StatefulSet, since the two are equal.
+// findReplacement returns the pod that replaces the evicted one. It is a pod of the owner that did not exist before the
+// eviction and replaces no other pod. A StatefulSet's replacement has the same name. It prefers a pod on the planned
+// node, then a scheduled one, then the oldest. A scheduled replacement is kept. An unscheduled sibling that gets
+// scheduled takes the place of an unscheduled replacement, except in a StatefulSet, since the two are equal.
 func (x *Move) findReplacement(v *View, replacements map[string]bool) *model.Pod {
 	best := x.Replacement
 	stateful := x.Pod.Owner.Kind == "StatefulSet"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// evictOverLimits evicts all pods over a limit of their local storage: the size of an emptyDir,
-// also in memory, the capacity of a claim, the pod's limit, or a container's.
+// evictOverLimits evicts all pods over a limit of their local storage. Limits are the size of an
+// emptyDir, also in memory, the capacity of a claim, the pod's limit, and a container's.
 func (m *Machine) evictOverLimits(now time.Time, pods []Pod) (effects []Effect) {
 	for i := range pods {
 		p := &pods[i]

@@ -64,8 +64,8 @@ func (p *Pod) overhead() *model.Resources {
 // CriticalPriority is the lowest priority of critical pods: that of system-cluster-critical.
 const CriticalPriority = 2_000_000_000
 
-// Critical reports whether a pod is exempt from eviction and always admitted: static and mirror
-// pods, and pods of the system priority classes. spec may be nil.
+// Critical reports whether a pod is exempt from eviction and always admitted. Static and mirror
+// pods are, and pods of the system priority classes. spec may be nil.
 func Critical(p *model.Pod, spec *EvictionSpec) bool {
 	return p.Mirror || spec != nil && spec.Static || p.Spec.Priority >= CriticalPriority
 }

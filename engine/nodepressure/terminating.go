@@ -59,9 +59,9 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	return need
 }
 
-// terminatingUsage returns the victim's last known usage: the node's measurement may be older than the
-// pod's, and the memory that was freed in between must count. A victim that is no longer listed counts for one
-// more check.
+// terminatingUsage returns the victim's last known usage. The node's measurement may be older than the pod's,
+// and the memory that was freed in between must count. A victim that is no longer listed counts for one more
+// check.
 func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usage int64, until time.Time) {
 	if v.uid == "" || !now.Before(v.until) {
 		return 0, time.Time{}

@@ -19,10 +19,10 @@ type AdmissionResult struct {
 	Missing  int64
 }
 
-// AdmissionCheck runs the checks of the kubelet on a pod that is bound to a node, in the
-// kubelet's order: resources, NodeAffinity, NodeName, NodePorts and NoExecute taints. n
-// must not include the pod. As in the kubelet, extended resources that the node does not
-// have are ignored, and taints do not affect mirror pods.
+// AdmissionCheck runs the checks of the kubelet on a pod that is bound to a node, in the kubelet's
+// order. They are resources, NodeAffinity, NodeName, NodePorts and NoExecute taints. n must not
+// include the pod. As in the kubelet, extended resources that the node does not have are ignored,
+// and taints do not affect mirror pods.
 func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult) {
 	for _, r := range insufficientResources(n, pod) {
 		out = append(out, AdmissionResult{

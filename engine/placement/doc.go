@@ -29,14 +29,14 @@
 //   - Engine returns the same node, total score, number of feasible nodes, histogram of
 //     reasons and number of resolvable nodes as Evaluate. A fuzz test checks this.
 //
-// Preemption filters nodes without some of their pods: with DryRun, or with
-// fastpath.NodeLocalPod for pods whose verdict on a node does not depend on other nodes.
+// Preemption filters nodes without some of their pods with DryRun. It uses fastpath.NodeLocalPod
+// for pods whose verdict on a node does not depend on other nodes.
 //
 // Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts as that of a nominated pod,
 // except for pods of its owner. The first replacement is placed on the reserved node if it fits.
 //
-// Differences from kube-scheduler: a plugin that is enabled for Filter but not for
-// PreFilter (or for Score but not for PreScore) works instead of failing the attempt. Pods
-// with resource claims or a scheduling group are gated, because Berth does not allocate
-// devices or schedule groups yet. The scores of a single feasible node are recorded.
+// Difference from kube-scheduler: a plugin may be enabled for Filter but not for PreFilter, or for
+// Score but not for PreScore. There, the attempt fails. Pods with resource claims or a scheduling
+// group are gated, because Berth does not allocate devices or schedule groups yet. The scores of a
+// single feasible node are recorded.
 package placement

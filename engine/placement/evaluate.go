@@ -157,7 +157,7 @@ func noCommonNodes(names []string) *decision.Verdict {
 	return &v
 }
 
-// findNodesThatFit filters the nodes and returns the feasible ones, sorted by name: only
+// findNodesThatFit filters the nodes and returns the feasible ones, sorted by name. It returns only
 // the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
 	var nominatedVerdict decision.Verdict // of the nominated node, also if PreFilter excluded that node

@@ -35,8 +35,8 @@ type Exited struct {
 // PreStopDone reports that a container's preStop hook has ended, successfully or not.
 type PreStopDone struct{ Container string }
 
-// ProbeResult reports the result of a probe with its thresholds applied: a startup probe passed or
-// failed permanently, a liveness probe failed, or the container's readiness.
+// ProbeResult reports the result of a probe with its thresholds applied. A startup probe passed or
+// failed permanently, a liveness probe failed, or readiness changed.
 type ProbeResult struct {
 	Container string
 	Probe     Probes // a single probe

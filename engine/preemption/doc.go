@@ -2,9 +2,9 @@
 // the debits of disruption budgets.
 //
 // Evaluate is the reference evaluator. It dry-runs every node that is not unresolvable with the plugins of
-// placement: first without all pods of lower priority, then it reprieves as many of them as possible. Planner
-// is the fast path. It returns the same result at a cost proportional to what changed since its last call.
-// SelectCandidate selects among candidates that an extender has changed.
+// placement. First it removes all pods of lower priority, then it reprieves as many of them as possible.
+// Planner is the fast path. It returns the same result at a cost proportional to what changed since its last
+// call. SelectCandidate selects among candidates that an extender has changed.
 //
 //	eligible? ──▶ per node: remove lower ──▶ fits? ──▶ reprieve (violating first) ──▶ victims
 //	          ──▶ five criteria ──▶ movable victims ──▶ tie-breaker ──▶ debits

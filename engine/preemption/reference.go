@@ -164,7 +164,7 @@ func preemptionVerdict(reason decision.ReasonKind) decision.Verdict {
 	return decision.Verdict{Plugin: decision.DefaultPreemption, Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: reason}}}
 }
 
-// selectVictimsOnNode finds the victims on a node: it removes all pods of lower priority and
+// selectVictimsOnNode finds the victims on a node. It removes all pods of lower priority and
 // reprieves as many as possible, those whose eviction violates a budget first.
 func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decision.Verdict, error) {
 	id, _ := e.state.NodeID(node)

@@ -10,9 +10,10 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// EvaluateResize evaluates preemption for a pod whose node defers a resize: the pods of lower priority on
-// that node whose eviction makes room for the desired requests. Only resources are checked, as the node
-// does. Deferred resizes of pods with lower priority do not count, because the node admits them later.
+// EvaluateResize evaluates preemption for a pod whose node defers a resize. It selects pods of lower
+// priority on that node whose eviction makes room for the desired requests. Only resources are checked,
+// as the node does. Deferred resizes of pods with lower priority do not count, because the node admits
+// them later.
 //
 // The Summary is about that node. Its Preemption has the outcome PreemptionNotNeeded if the resize fits.
 // Without awaitVictims, victims of an earlier preemption that still terminate do not prevent another one. They

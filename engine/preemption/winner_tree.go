@@ -2,7 +2,7 @@ package preemption
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// tree is a winner tree over the nodes in tie-breaker order: every vertex holds the node of the lowest cost
+// tree is a winner tree over the nodes in tie-breaker order. Every vertex holds the node of the lowest cost
 // below it, the first one if several tie.
 type tree struct {
 	size    int // number of leaves, a power of two

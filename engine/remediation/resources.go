@@ -57,8 +57,9 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 	return out
 }
 
-// victimSets returns sets of pods whose removal covers the shortages: the two least important pods
-// that are sufficient alone, in a set each, or else one set of several pods, least important first.
+// victimSets returns sets of pods whose removal covers the shortages. They are the two least
+// important pods that are sufficient alone, in a set each. Without such a pod there is one set of
+// several pods, least important first.
 func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
 	pods := slices.DeleteFunc(slices.Clone(info.Pods), func(p *model.Pod) bool { return p.UID == f.pod.UID })
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int {

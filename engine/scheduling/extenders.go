@@ -185,8 +185,8 @@ func mergeExtenderRefusals(old, current *decision.Record) *decision.Record {
 	return &rec
 }
 
-// isChoiceValid reports whether a preemption chosen from an earlier record is still valid: the
-// pod is infeasible, the node is a candidate, and the victims are running.
+// isChoiceValid reports whether a preemption chosen from an earlier record is still valid. The pod
+// must be infeasible, the node a candidate, and the victims running.
 func (m *Machine) isChoiceValid(p *decision.Preemption, call *extenderCall, pod *model.Pod, placer profiles.Explainer) bool {
 	rec := mergeExtenderRefusals(call.record, placer.Explain(podForEvaluation(pod, call.withoutHold)))
 	if rec.Outcome != decision.Infeasible {

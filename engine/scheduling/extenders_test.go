@@ -13,7 +13,7 @@ import (
 )
 
 // newExtenderTest returns a machineTest with nodes of one and two cores and extenders interested in
-// every pod: preemption extenders if victims is set, or else those that filter and score nodes.
+// every pod. They preempt if victims is set, or else filter and score nodes.
 func newExtenderTest(t *testing.T, victims bool) *machineTest {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.DefaultConfig())

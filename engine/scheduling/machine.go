@@ -100,8 +100,8 @@ func New(cfg Config) *Machine {
 }
 
 // Step applies the events in order and then makes at most limit decisions. The effects are valid
-// until the next Step. wake is when to call Step again at the latest: now if there is more to
-// decide, zero if only an event can cause work.
+// until the next Step. wake is when to call Step again at the latest. It is now if there is more to
+// decide, and zero if only an event can cause work.
 func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effect, wake time.Time) {
 	clear(m.effects)
 	m.effects = m.effects[:0]

@@ -8,8 +8,8 @@ import (
 // InQueue calls yield with all pods in the queue, in no particular order, until it returns false.
 func (m *Machine) InQueue(yield func(queue.PendingPod) bool) { m.queue.Each(yield) }
 
-// Rejected calls f for the pods of the unschedulable pool, one call for each class of equal pods:
-// the profile, the plugins that rejected them, and the number of pods. It visits at most maxClasses
+// Rejected calls f once for each class of equal pods of the unschedulable pool. It passes the
+// profile, the plugins that rejected the pods, and their number. It visits at most maxClasses
 // classes, starting at index from, and returns the index to continue at, or 0 at the end.
 func (m *Machine) Rejected(from, maxClasses int, f func(profile string, rejectedBy decision.PluginSet, n int)) (next int) {
 	return m.queue.UnschedulableGroups(from, maxClasses, func(uid string, rejectedBy decision.PluginSet, n int) {

@@ -6,7 +6,7 @@
 // A pod is due at the earliest time that one of its node's NoExecute taints requires. This time is now if
 // the pod does not tolerate the taint, and never if the first matching toleration has no tolerationSeconds.
 // Otherwise it is that many seconds after the taint was added or the pod was bound, whichever is later. The
-// time is computed from the current objects: it changes when a toleration is edited or a taint removed, and
+// time is computed from the current objects. It changes when a toleration is edited or a taint removed, and
 // a restart does not change it.
 //
 //	free ──taint──▶ waiting ──due──▶ Evict ──▶ in flight ──EvictFailed──▶ waiting (100 ms doubling to 30 s)
@@ -21,7 +21,7 @@
 //   - StartupGrace: a not-ready or unreachable taint that is older than the machine evicts no pod before
 //     Options.StartupGrace ends, because the node's status may be stale.
 //
-// Differences from Kubernetes: there the due time is set once, when the taint is first observed, does not follow
-// edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
+// Difference from Kubernetes: there the due time is set once, when the taint is first observed. It does not
+// follow edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
 // Kubernetes stops after the eviction of a pod has failed five times; this package retries it.
 package tainteviction

@@ -150,8 +150,8 @@ func (p *jobPlanner) deleteExcess(n int32) {
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]
 }
 
-// backoffUntil returns the time before which no pod is created: 10 s after the first failure since the last
-// success, doubled by each further failure up to ten minutes.
+// backoffUntil returns the time before which no pod is created. It is 10 s after the first failure since
+// the last success. Each further failure doubles the backoff, up to ten minutes.
 func (p *jobPlanner) backoffUntil() time.Time {
 	var finished []*JobPod
 	for i := range p.pods {

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Rules are the rules of Berth's own evictions: all budgets of a pod must allow the eviction, outdated statuses are
+// Rules are the rules of Berth's own evictions. All budgets of a pod must allow the eviction, outdated statuses are
 // recounted, and permanent refusals are distinguished from temporary ones.
 var Rules = budget.Evictions{Recount: true, ForbidImpossible: true}
 

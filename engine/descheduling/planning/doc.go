@@ -8,15 +8,15 @@
 //	                                         ▼
 //	                        refused with a reason; the fork is restored
 //
-// The fork is a copy of the cluster with all accepted moves applied: each pod is off its node, and
+// The fork is a copy of the cluster with all accepted moves applied. Each pod is off its node, and
 // its expected replacement is on the new one. A move is therefore evaluated with the capacity that
 // earlier moves use and free. Capacity that a move frees is available only after it is executed;
 // package evacuation checks each move again before it starts.
 //
-// If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the owner's UID, and the
-// scheduler uses a reserved node first. A node to be emptied can therefore be excluded as a target even if the
-// scheduler prefers it. Otherwise (WithoutHolds), every node with the highest score must be a different one and improve
-// the goal. This must hold while the pod terminates and after it is deleted.
+// If the scheduler honors Holds (WithHolds), the chosen node is certain. The owner's UID breaks ties, and the scheduler
+// uses a reserved node first. A node to be emptied can therefore be excluded as a target even if the scheduler prefers
+// it. Otherwise (WithoutHolds), every node with the highest score must be a different one and improve the goal. This
+// must hold while the pod terminates and after it is deleted.
 //
 // Invariants:
 //

@@ -22,8 +22,9 @@ type podEvictor struct {
 	// usages are the usages of all nodes, updated with each move; nil if not needed.
 	usages map[*descheduling.Node]*nodeUsage
 
-	// Without a plan, these stand for the scheduler: the free capacity of all destinations
-	// together, and the taint sets of the destinations, one of which a pod must tolerate.
+	// Without a plan, two values stand for the scheduler. They are the free capacity of all
+	// destinations together, and the taint sets of the destinations, one of which a pod must
+	// tolerate.
 	free   []int64
 	taints [][]model.Taint
 }

@@ -42,8 +42,8 @@ func (l *evictionList) evict() {
 	}
 }
 
-// balance selects the pods to evict from large domains, as the Kubernetes descheduler does:
-// pods move from the largest domain to the smallest, and neither crosses the average.
+// balance selects the pods to evict from large domains, as the Kubernetes descheduler does. Pods
+// move from the largest domain to the smallest, and neither crosses the average.
 func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, c *spreadConstraint, evictions *evictionList) {
 	sum := 0
 	for _, d := range c.domains {

@@ -12,8 +12,8 @@ import (
 
 // Pods of at least the same priority that are nominated to a node must fit next to the pod. If they affect only
 // resources and ports, a score cache includes them, and is updated when they change. Pods of one class differ only on a
-// few nodes: those that the pod is nominated to, that are reserved for its owner, or that an Avoid Hold excludes. These
-// are evaluated for the pod alone in each decision.
+// few nodes. The pod is nominated to them, they are reserved for its owner, or an Avoid Hold excludes them. These are
+// evaluated for the pod alone in each decision.
 
 // isNodeLocal reports whether nominated pods affect the class only through resources and
 // ports. Otherwise the reference evaluator decides.

@@ -45,8 +45,8 @@ func (ev *Evaluation) RunFilters(candidate *CandidateNode) decision.Verdict {
 	return decision.Verdict{}
 }
 
-// RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority
-// are nominated to the node: with these pods, and without them, because they may not be
+// RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority are
+// nominated to the node. It runs them with these pods, and without them, because they may not be
 // bound to it. Both runs must succeed.
 func (ev *Evaluation) RunFiltersWithNominatedPods(candidate *CandidateNode) decision.Verdict {
 	var nominated []*model.Pod

@@ -44,10 +44,9 @@ func NewTermMatcher(ev *framework.Evaluation) *TermMatcher {
 	return &TermMatcher{ev: ev, namespaceLabels: labels}
 }
 
-// MatchesExisting reports whether a term of the incoming pod matches an existing pod. A
-// namespace selector that matches empty labels selects all namespaces, known or not:
-// kube-scheduler resolves the selector to names first and then also matches it against
-// empty labels.
+// MatchesExisting reports whether a term of the incoming pod matches an existing pod. A namespace
+// selector that matches empty labels selects all namespaces, known or not. kube-scheduler resolves
+// the selector to names first and then also matches it against empty labels.
 func (x *TermMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, existing.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, ok := x.ev.State.NamespaceLabels(existing.Namespace)

@@ -139,8 +139,8 @@ func TestDefaultConstraints(t *testing.T) {
 		"ReplicaSet that does not own the pod": {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "h", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A node without a zone label counts in kube-scheduler's default constraints and
-			// scores higher: a is 1 * ln 4 + 2 = 3, b is 2 for its host and 4 for its zone.
+			// A node without a zone label counts in kube-scheduler's default constraints and scores
+			// higher. a is 1 * ln 4 + 2 = 3; b is 2 for its host and 4 for its zone.
 			want := map[bool]string{true: "a=200 b=100", false: ""}[tc.scored]
 			r := decide(t, build.NewState(build.Node("a"), build.Node("b", build.Labeled(framework.ZoneKey, "z")), tc.group, build.Pod("x", build.OnNode("a"), build.App("web"))), build.Pod("p", build.App("web"), tc.pod))
 			build.Expect(t, "points", build.Points(r, decision.PodTopologySpread), want)

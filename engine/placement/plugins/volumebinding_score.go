@@ -7,9 +7,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// scoreVolumeBinding scores the utilization of the storage that the pod's claims would get
-// on a node: of the volumes to bind, or else of the published capacities. It requires a
-// shape in the profile (feature gate StorageCapacityScoring, off by default).
+// scoreVolumeBinding scores the utilization of the storage that the pod's claims would get on a
+// node. It uses the volumes to bind, or else the published capacities. It requires a shape in the
+// profile (feature gate StorageCapacityScoring, off by default).
 func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	shape := ev.Profile.Config().StorageCapacityShape
 	if len(shape) == 0 || len(ev.Pod.Spec.Claims) == 0 {

@@ -74,8 +74,8 @@ func (h *Hints) anyPVC(match func(*model.PersistentVolumeClaim) bool) bool {
 	})
 }
 
-// hintPVC reports whether an event of a claim may make the pod schedulable: of a claim of the pod, or, for
-// attach limits, of any claim.
+// hintPVC reports whether an event of a claim may make the pod schedulable. A claim of the pod may, and
+// any claim for attach limits.
 func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
@@ -85,8 +85,8 @@ func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 		slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(p model.PodClaim) bool { return p.Claim == c.Name })
 }
 
-// hintPV reports whether an event of a volume may make the pod schedulable: of a volume that a claim of the pod
-// is or may be bound to, or, for attach limits, of any volume.
+// hintPV reports whether an event of a volume may make the pod schedulable. A volume to which a claim of the
+// pod is or can be bound may, and any volume for attach limits.
 func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
