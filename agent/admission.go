@@ -84,8 +84,8 @@ func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.podWithAllocated()))
 }
 
-// findVictims returns the pods to preempt for a critical pod. ok is false if preemption does
-// not help: the pod is not critical, or it fails a predicate other than resources.
+// findVictims returns the pods to preempt for a critical pod. ok is false if preemption does not
+// help. Either the pod is not critical, or it fails a predicate other than resources.
 func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victims []*model.Pod, ok bool) {
 	pod := a.converter.Pod(p.podWithAllocated())
 	if !isCriticalPod(pod) || slices.ContainsFunc(denials, func(d placement.AdmissionResult) bool { return d.Resource == "" }) {

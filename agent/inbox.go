@@ -2,8 +2,8 @@ package agent
 
 import "sync"
 
-// inbox is the unbounded queue of functions that the loop calls. post never blocks, because the runtime may report from
-// within a call made by the loop.
+// inbox is the unbounded queue of functions that the loop calls. post never blocks: the runtime may report from within
+// a call made by the loop.
 type inbox struct {
 	wake  func() // called after post
 	mu    sync.Mutex

@@ -66,8 +66,9 @@ func AdoptedManifest(n *corev1.Node) *corev1.Node {
 // node is simulated.
 func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.ContainerRuntimeVersion != "" }
 
-// completeManifest returns a copy of a node manifest with defaults: labels, capacity for pods and ephemeral
-// storage, allocatable, and the node info of a simulated node. index identifies the manifest in errors.
+// completeManifest returns a copy of a node manifest with defaults. They are labels, capacity for pods and
+// ephemeral storage, allocatable, and the node info of a simulated node. index identifies the manifest in
+// errors.
 func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	n = n.DeepCopy()
 	if n.Name == "" {

@@ -21,8 +21,8 @@ type RepeatedTask struct {
 // Never is the result of a RepeatedTask's function that is not called again before a trigger.
 const Never = time.Duration(-1)
 
-// NewRepeatedTask returns a task that waits for a trigger. start calls a function concurrently, and after does after a
-// time. run is the function, which returns the time until the next call.
+// NewRepeatedTask returns a task that waits for a trigger. start calls a function concurrently. after calls it after a
+// time. run is the task; it returns the time until the next call.
 func NewRepeatedTask(start func(f func()), after func(d time.Duration, f func()) clock.Timer, run func() time.Duration) *RepeatedTask {
 	return &RepeatedTask{start: start, after: after, run: run}
 }

@@ -247,8 +247,9 @@ func (a *Agent) completeResize(p *pod) {
 	}
 }
 
-// retryResizes retries the deferred resizes of a node in the kubelet's order: first those that
-// increase no request, then by priority, QoS class and the time at which they became pending.
+// retryResizes retries the deferred resizes of a node in the kubelet's order. Resizes that increase
+// no request are first. The others follow by priority, QoS class and the time at which they became
+// pending.
 func (a *Agent) retryResizes(n *node) {
 	var deferred []*pod
 	for p := range n.deferredResizes {

@@ -1,6 +1,6 @@
-// Package bench measures the cost of a placement decision: time and allocations of Engine.Decide alone, in
-// process, for common kinds of pods and several sizes of cluster. It also measures preemption, pending pods,
-// the whole path of a pod, and packing.
+// Package bench measures the time and allocations of Engine.Decide alone, in process. It covers common kinds
+// of pods and several sizes of cluster. It also measures preemption, pending pods, the whole path of a pod,
+// and packing.
 //
 // The benchmarks of decisions read the clock before and after each decision and subtract the overhead of
 // the clock. They do not count other work between decisions, such as assuming the pod or removing a pod.

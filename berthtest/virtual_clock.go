@@ -9,7 +9,8 @@ import (
 )
 
 // tick is the resolution of the virtual time of tests. Between two ticks the clock advances in nanoseconds, to order
-// what happens at one time: first what the test does, then the events of the cluster, each with what it causes.
+// what happens at one time. First are the actions of the test, then the events of the cluster, each with its
+// effects.
 const tick = time.Microsecond
 
 // maxConditionInterval is the longest time between two checks of a condition. It is also checked after each change

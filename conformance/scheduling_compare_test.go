@@ -120,8 +120,8 @@ func (e *expectation) differences(got *expectation) []string {
 	return out
 }
 
-// normalize changes the expectation so that two with the same meaning are equal: lists become sorted sets, and
-// scores of 0 and scores of devices are removed.
+// normalize makes expectations with the same meaning equal. Lists become sorted sets, and scores of 0 and
+// scores of devices are removed.
 func (e *expectation) normalize() {
 	sortSet := func(list *[]string) {
 		slices.Sort(*list)

@@ -11,8 +11,8 @@
 //
 //	newSession ─▶ act ─▶ clearAct ─▶ act ─▶ clearAct ─ ... ─▶ cleanup
 //
-// Other pods and nodes are not affected: the demo uses nodes created for it, with Label and Taint, a
-// separate namespace, and priorities below all others. Where the nodes run processes, pods really use
+// Other pods and nodes are not affected. The demo creates nodes with Label and Taint, and uses a
+// separate namespace and priorities below all others. Where the nodes run processes, pods really use
 // memory and disk; on simulated nodes the same usage is scripted.
 //
 // Invariants:

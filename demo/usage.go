@@ -30,8 +30,8 @@ func (t *usageIncrease) errorSuffix() string {
 	return ""
 }
 
-// increaseUsage increases the usage of one pod but not of its replacement: by a command in a
-// real container, or by the usage script of a simulated one. The function script returns that
+// increaseUsage increases the usage of one pod but not of its replacement. It runs a command in a
+// real container, and sets the usage script of a simulated one. The function script returns that
 // script for a pod of the given age.
 func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []string, script func(age time.Duration) string) (*usageIncrease, error) {
 	ctx, stop := context.WithCancel(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// TestBurst checks that queries that arrive while the server does not run are answered. They are more than a buffer of
-// the kernel's default size stores, and fewer than one of the largest size that the kernel allows by default.
+// TestBurst checks that queries that arrive while the server does not run are answered. They exceed a buffer of the
+// kernel's default size, and fit in one of the largest size that the kernel allows by default.
 func TestBurst(t *testing.T) {
 	l, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {

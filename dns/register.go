@@ -128,7 +128,7 @@ func Unregister(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// machineAddress returns the address under which other machines and pods reach this one: the
+// machineAddress returns the address under which other machines and pods reach this one. It is the
 // source of outgoing traffic or, without a route, the first address of a network device. ok is
 // false if the machine has loopback addresses only.
 func machineAddress() (a netip.Addr, ok bool) {

@@ -258,7 +258,7 @@ func (sc *simulatedCluster) surge(p *model.Pod, delta int32) {
 	sc.runScheduler()
 }
 
-// leastReady returns the pod that an owner with too many pods deletes: the surge pod of a
+// leastReady returns the pod that an owner with too many pods deletes. It is the surge pod of a
 // StatefulSet, else an unscheduled pod, one that is not Ready, or the youngest.
 func (sc *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	var least *model.Pod

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/evacuation"
 )
 
-// timing holds assumptions about timing: which terminating pod ends first, whether pods become
-// Ready before anything else happens, and how long steps take, which determines the order of
+// timing holds assumptions about timing: which terminating pod ends first, and whether pods become
+// Ready before anything else happens. The assumed durations of steps determine the order of
 // retries.
 type timing struct {
 	seed         uint64 // selects the pod that ends next; 0: in order of deletion

@@ -1,5 +1,6 @@
-// Package e2e tests the built berth command as its users run it: whole clusters in subprocesses on
-// loopback addresses, with the embedded kubectl and standard clients, including kill -9.
+// Package e2e tests the built berth command as its users run it. The tests run whole clusters in
+// subprocesses on loopback addresses, with the embedded kubectl and standard clients, and use kill
+// -9.
 //
 // Tests wait for conditions with deadlines, never for a fixed time. The processes of a
 // test are killed when it ends. Their output is shown if the test fails.

@@ -58,8 +58,8 @@ func writeTo(file string, args ...string) func(int64) []string {
 // fillsConfig has large logs, because the log is one of the places.
 const fillsConfig = constrainedKubeletConfig + "containerLogMaxSize: 1Gi\n"
 
-// TestFills checks that a pod that fills a place it can write is evicted, that no other pod is evicted, and that the
-// message has its usage within 5 %. With BERTH_SOAK it fills each of the ten places ten times, in both runtimes.
+// TestFills checks that a pod that fills a place it can write is evicted, and that no other pod is. The message must
+// have its usage within 5 %. With BERTH_SOAK it fills each of the ten places ten times, in both runtimes.
 func TestFills(t *testing.T) {
 	t.Parallel()
 	skipIfMissing(t, true)

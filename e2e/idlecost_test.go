@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSoakIdleCost checks the cost of an agent with 100 idle pods in one minute: at most 2 % of a core and 60 MiB of
-// resident memory. The memory includes mapped pages of the agent's executable file.
+// TestSoakIdleCost checks the cost of an agent with 100 idle pods in one minute. The limits are 2 % of a core and 60
+// MiB of resident memory. The memory includes mapped pages of the agent's executable file.
 func TestSoakIdleCost(t *testing.T) {
 	const pods, measured = 100, time.Minute
 	if os.Getenv("BERTH_SOAK") == "" {

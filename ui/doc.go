@@ -8,7 +8,7 @@
 //	/ui/cluster/...  lists and watches of the API server, from a fixed list of paths
 //
 // The server has no permissions. Each request for data uses the credentials of its user, which the API server
-// authorizes: the bearer token of the request, or the kubeconfig of the user who opened the one-time link. The page
-// and the API server have different origins, so pages that pods serve through the API server's proxy cannot read the
-// page's credentials.
+// authorizes. They are the bearer token of the request, or the kubeconfig of the user who opened the one-time link.
+// The page and the API server have different origins, so pages that pods serve through the API server's proxy cannot
+// read the page's credentials.
 package ui

@@ -153,9 +153,9 @@ func (c Collector) collectGroup(ch chan<- prometheus.Metric, group string, o own
 	return len(values) > 0
 }
 
-// collectNetwork sends the series of the network interfaces of a pod, as a process of its sandbox shows them: a
-// container can have another network namespace. It sends none while the sandbox cannot be distinguished from a new
-// container.
+// collectNetwork sends the series of a pod's network interfaces. It reads them from a process of the sandbox,
+// because a container can have another network namespace. It sends none while the sandbox cannot be distinguished
+// from a new container.
 func (c Collector) collectNetwork(ch chan<- prometheus.Metric, pod *corev1.Pod, group string, o owner) {
 	children, err := c.Host.Children(group)
 	if err != nil {

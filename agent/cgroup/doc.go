@@ -9,8 +9,8 @@
 //	hybrid  v1, plus a mostly empty v2 hierarchy for memory.pressure and cgroup.kill
 //	v2      one hierarchy
 //
-// Reads are cheap enough for a loop with a period of 10 ms: a Group keeps its files open, and
-// reads do not open files or allocate.
+// Reads are cheap enough for a loop with a period of 10 ms. A Group keeps its files open, and reads
+// do not allocate.
 //
 // Invariants:
 //

@@ -48,9 +48,9 @@ func (h *Host) Kill(path string) error {
 	return err
 }
 
-// Thaw thaws the cgroup and all its descendants. An agent that is killed during Kill leaves
-// cgroups frozen. Call Thaw only before the first Kill of a new agent: it would also thaw
-// processes that a concurrent Kill has frozen, which could then fork.
+// Thaw thaws the cgroup and all its descendants. An agent that is killed during Kill leaves cgroups
+// frozen. Call Thaw only before the first Kill of a new agent. It would also thaw processes that a
+// concurrent Kill has frozen, and they could fork.
 func (h *Host) Thaw(path string) error {
 	root := h.Dir("freezer", path)
 	if root == "" {

@@ -32,8 +32,8 @@ func (g *Group) PSI(s *PSI) error {
 	return nil
 }
 
-// PSI reads the pressure stall information of cpu, memory or io. ok is false on v1, as in the kubelet,
-// and if the kernel does not provide it.
+// PSI reads the pressure stall information of cpu, memory or io. ok is false on v1, as in the kubelet.
+// It is also false if the kernel does not provide the information.
 func (h *Host) PSI(path, resource string) (s PSI, ok bool) {
 	if h.Mode != V2 {
 		return PSI{}, false

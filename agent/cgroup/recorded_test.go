@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// recorded opens testdata/v2, recorded in the virtual machine of make test-v2: a node with limits of 256
-// MiB and 100 processes, and a pod that uses 64 MiB.
+// recorded opens testdata/v2, which was recorded in the virtual machine of make test-v2. It has a node
+// with limits of 256 MiB and 100 processes, and a pod that uses 64 MiB.
 func recorded(t *testing.T) *cgroup.Host {
 	t.Helper()
 	h, err := cgroup.DetectAt("testdata/v2")

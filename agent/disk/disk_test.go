@@ -61,13 +61,13 @@ func pod(logs string) pods.Pod {
 }
 
 // writeFile creates a file of the given size and its parent directories.
-func writeFile(t *testing.T, bytes int, path ...string) {
+func writeFile(t *testing.T, size int, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, make([]byte, bytes), 0o644); err != nil {
+	if err := os.WriteFile(name, make([]byte, size), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -89,8 +89,8 @@ func (g *Guard) waitTerminated(p *corev1.Pod) {
 	}
 }
 
-// freedThreshold is the anonymous memory, in bytes, below which the memory of a terminated pod counts as freed: the
-// kernel may not have uncharged all of it yet.
+// freedThreshold is in bytes. If a terminated pod has less anonymous memory, it counts as freed: the kernel may not
+// have uncharged all of it yet.
 const freedThreshold = 1 << 20
 
 // anonymousMemory returns the anonymous memory of a cgroup in bytes. An exiting process leaves

@@ -1,5 +1,6 @@
-// Package image pulls the images of containers with the kubelet's semantics: pull policy,
-// serial or parallel pulls, pull secrets, and a backoff of 10 s to 5 min per pod and image.
+// Package image pulls the images of containers with the kubelet's semantics. It implements pull
+// policies, serial and parallel pulls, pull secrets, and a backoff of 10 s to 5 min per pod and
+// image.
 //
 //	Ensure ─▶ present, and the policy allows it ─▶ done
 //	      └─▶ backoff active ─▶ ImagePullBackOff

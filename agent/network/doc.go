@@ -1,4 +1,4 @@
-// Package network connects the pods of a node: it manages a bridge, and a veth pair per pod
+// Package network connects the pods of a node. It manages a bridge, and one veth pair per pod
 // between the bridge and the pod's network namespace.
 //
 //	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── other networks

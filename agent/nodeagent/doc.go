@@ -1,5 +1,6 @@
-// Package nodeagent assembles a real node from its parts: the agent, the runner of pods over a
-// container runtime, volumes, probes, images, cgroups, the eviction manager and the HTTPS server.
+// Package nodeagent assembles a real node from its parts. They are the agent, the runner of pods
+// over a container runtime, volumes, probes, images, cgroups, the eviction manager and the HTTPS
+// server.
 //
 //	agent ── pods.Runner ── cri.Client ── CRI: containerd's socket, or the embedded runtime in this process
 //	  │        ├─ volume, probe, image, cgroup

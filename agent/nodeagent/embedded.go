@@ -49,8 +49,8 @@ func loadOrPickSubnet(file string, start uint32) (string, error) {
 }
 
 // connect opens the embedded runtime with the built-in images, adopts running containers, and connects to
-// its CRI server in this process. disconnect closes both, and removes the pod network if there are no
-// pods.
+// its CRI server in this process. The returned disconnect closes both, and removes the pod network if
+// there are no pods.
 func (e *Embedded) connect(ctx context.Context, o *Options) (client *cri.Client, disconnect func(), err error) {
 	e.setDefaults(o)
 	images, err := store.Open(e.Images, store.Options{BuiltinDir: e.Builtin, InsecureRegistries: o.InsecureRegistries})

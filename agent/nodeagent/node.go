@@ -77,10 +77,10 @@ func setRuntimeFeatures(node *corev1.NodeStatus, runtime *cri.StatusResponse) {
 
 // checkAllocatable returns an error if reservations and thresholds leave nothing for pods.
 func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) error {
-	for resource, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
+	for resourceName, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
 		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
-		if total, q := capacity[resource], allocatable[resource]; q.Sign() <= 0 {
-			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: the sum exceeds the node's %s (%s) and leaves nothing for pods: lower the values", name, resource, resource, signal, resource, total.String())
+		if total, q := capacity[resourceName], allocatable[resourceName]; q.Sign() <= 0 {
+			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: the sum exceeds the node's %s (%s) and leaves nothing for pods: lower the values", name, resourceName, resourceName, signal, resourceName, total.String())
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ type Options struct {
 	// allocates one.
 	PodCIDR string
 	// PodCIDRTimeout is how long the node waits for a range, if its network needs one, until it
-	// chooses one itself. 0 means that it does not wait, negative that it waits without limit.
+	// chooses one itself. A value of 0 means that it does not wait. A negative value means that it
+	// waits without limit.
 	PodCIDRTimeout time.Duration
 	// Port is the port of the node's server; 0 picks any.
 	Port int

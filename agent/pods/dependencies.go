@@ -41,7 +41,7 @@ type Volumes interface {
 // Prober runs container probes. *probe.Prober implements it.
 type Prober interface {
 	Start(t probe.Target)
-	Stop(pod types.UID, container string, probe podlifecycle.Probes)
+	Stop(pod types.UID, container string, probes podlifecycle.Probes)
 }
 
 // Images pulls the images of containers.

@@ -25,8 +25,8 @@ func (p *pod) terminationMessageFile(uid types.UID, c *run) string {
 	return filepath.Join(p.runner.podDir(uid), messagesDir, c.name, strconv.FormatUint(uint64(c.attempt), 10))
 }
 
-// terminationMessage returns the termination message of an exited container: the contents of its
-// terminationMessagePath, or, with FallbackToLogsOnError, the end of its log. p.mu must be held.
+// terminationMessage returns the contents of the terminationMessagePath of an exited container.
+// With FallbackToLogsOnError it may return the end of the log. p.mu must be held.
 func (p *pod) terminationMessage(c *run, code int32) string {
 	spec := findContainer(p.object, c.name)
 	if spec == nil {

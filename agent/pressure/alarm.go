@@ -51,7 +51,7 @@ func (s *Manager) installAlarm(capacity int64) error {
 }
 
 // v1AlarmLevels returns the usage levels for cgroup v1 in bytes: an early one, the threshold itself, and
-// some above it, because usage includes page cache and may far exceed the working set.
+// some above it. Usage includes page cache and may far exceed the working set.
 func v1AlarmLevels(capacity, need int64) []int64 {
 	threshold := capacity - need
 	levels := []int64{max(threshold-max(need, capacity/16), threshold/2), threshold}

@@ -100,7 +100,7 @@ func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 }
 
 // reportEviction reports an eviction in the log, in metrics and as an event. decided is the time of the
-// decision, err the error of killing the pod's cgroup, or nil.
+// decision. err is the error of killing the pod's cgroup, or nil.
 func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepressure.Evict, err error) {
 	if err != nil { // the agent still stops it through the runtime
 		s.opts.Log.Error(err, "Failed to kill the cgroup of an evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name)

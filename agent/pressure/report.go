@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/table"
 )
 
-// Report is the state of a node's eviction manager: each threshold with the last value of its signal, and the
-// order in which pods would be evicted. Amounts are bytes, inodes or processes.
+// Report is the state of a node's eviction manager. It has each threshold with the last value of its signal,
+// and the order in which pods would be evicted. Amounts are bytes, inodes or processes.
 type Report struct {
 	Node       string            `json:"node"`
 	At         time.Time         `json:"time"`

@@ -25,9 +25,9 @@ const maxRedirects = 10
 var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil,
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
-// HTTPGet performs an httpGet action of a probe or lifecycle hook. ok reports whether the
-// status code is 200 to 399; otherwise message has the reason. container resolves named ports.
-// address is the default host.
+// HTTPGet performs an httpGet action of a probe or lifecycle hook. ok reports whether the status
+// code is 200 to 399. Otherwise message has the reason. container resolves named ports. address is
+// the default host.
 func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
 	r := probeHTTP(ctx, action, container, address)
 	return r.outcome == success, r.message

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ServingCertificate returns the certificate to serve with: the agent's credential (PEM) if it
-// is valid for servers, as those of `berth credentials` are, otherwise a self-signed one. API
+// ServingCertificate returns the certificate to serve with. It is the agent's credential (PEM) if
+// it is valid for servers, as those of `berth credentials` are, otherwise a self-signed one. API
 // servers accept the latter only if they have no CA for kubelets configured. Both PEMs may be
 // empty.
 func ServingCertificate(node string, certPEM, keyPEM []byte) (tls.Certificate, error) {

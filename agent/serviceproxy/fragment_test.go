@@ -19,7 +19,7 @@ import (
 var testLocation = location{nodes: map[string]bool{"n1": true}, zone: "z1"}
 
 // text returns the rules of a fragment, the endpoints of its chains, and the chains of its node ports
-// and Service IPs: one per line, sorted.
+// and Service IPs. The lines are sorted.
 func (f *fragment) text() string {
 	var lines []string
 	for name, rules := range f.chains {

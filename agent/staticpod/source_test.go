@@ -161,8 +161,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestUnreadableDirectory checks that nothing is sent while a directory has too many files to be read: an empty list
-// would stop the pods of the last start.
+// TestUnreadableDirectory checks that the source sends nothing while a directory has too many files to be read. An
+// empty list would stop the pods of the last start.
 func TestUnreadableDirectory(t *testing.T) {
 	d := newDirectory(t)
 	for i := range maxFiles + 1 {

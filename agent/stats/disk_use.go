@@ -30,7 +30,7 @@ type containerDisk struct {
 	rootfs, logs nodepressure.FsStats
 }
 
-// Measure measures the disk usage of the pods: it walks their logs, files and volumes and reads
+// Measure measures the disk usage of the pods. It walks their logs, files and volumes and reads
 // their writable layers from the runtime, which can be slow. If a part fails, the others are still
 // measured.
 func (p *Pods) Measure(ctx context.Context, list []*corev1.Pod) error {

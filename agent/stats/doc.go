@@ -11,6 +11,6 @@
 // Memory is read from cgroups (agent/cgroup), not from the runtime: containerd's values may be
 // seconds old and take 3 ms per pod to read.
 //
-// Differences from the kubelet: rates are computed between samples taken by Prepare, there is
-// no cAdvisor, and a writable layer is as old as the runtime's own measurement.
+// Differences from the kubelet: there is no cAdvisor, and Prepare takes the samples between which
+// rates are computed. The value of a writable layer is as old as the runtime's own measurement.
 package stats

@@ -67,7 +67,7 @@ func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
 	return m.group.Capacity()
 }
 
-// Allocatable reads the memory of all pods and returns its capacity: the limit of their cgroup,
+// Allocatable reads the memory of all pods. It returns as its capacity the limit of their cgroup,
 // or that of the node. ok is false if the cgroup does not exist yet.
 func (m *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
 	if m.pods == nil {

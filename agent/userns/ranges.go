@@ -27,9 +27,9 @@ func (r Range) overlaps(other Range) bool {
 	return uint64(r.First) < uint64(other.First)+uint64(other.Length) && uint64(other.First) < uint64(r.First)+uint64(r.Length)
 }
 
-// NodeRange returns the IDs that the pods of this machine may get, in units of idsPerPod: the subordinate IDs of the
-// user kubelet in the files subuid and subgid. Without such entries, it returns all IDs from idsPerPod up to maxID that
-// fill whole units. The files are usually /etc/subuid and /etc/subgid.
+// NodeRange returns the IDs that the pods of this machine may get, in units of idsPerPod. They are the subordinate IDs
+// of the user kubelet in the files subuid and subgid. Without such entries, it returns all IDs from idsPerPod up to
+// maxID that fill whole units. The files are usually /etc/subuid and /etc/subgid.
 func NodeRange(subuid, subgid string, idsPerPod uint32, maxPods int64) (Range, error) {
 	users, err := subordinateIDs(subuid)
 	if err != nil {

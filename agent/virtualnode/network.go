@@ -56,7 +56,7 @@ func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 }
 
 // DeviceWithin returns a network device of this machine, other than the named one, whose network
-// lies in the prefix: the kernel could not distinguish the two networks. It returns "" if there is
+// lies in the prefix. The kernel could not distinguish the two networks. It returns "" if there is
 // none.
 func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 	devices, err := net.Interfaces()

@@ -85,7 +85,7 @@ func (p *Pool) Cleanup(ctx context.Context) error {
 // removeFirewallRules removes the firewall rules of the nodes' networks, which are named by their
 // bridges.
 func (p *Pool) removeFirewallRules(ctx context.Context) error {
-	return network.RemoveRules(ctx, func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
+	return network.RemoveRules(ctx, func(bridge, _ string) bool { return strings.HasPrefix(bridge, p.bridgePrefix()) })
 }
 
 // existingNodes returns the names of all nodes that have a cgroup, a mount or a directory.

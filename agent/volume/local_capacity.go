@@ -29,9 +29,9 @@ func isProvisioned(pv *corev1.PersistentVolume) bool {
 	return pv.Annotations[storage.AnnDynamicallyProvisioned] == v1alpha1.LocalProvisioner && pv.Spec.Local != nil
 }
 
-// mountProvisioned mounts a volume of Berth's provisioner at its directory for the pod: a disk image
-// with the volume's capacity, or, if there is none, the directory itself. For a directory, limit is
-// the volume's capacity, and readOnly reports whether the usage exceeds it.
+// mountProvisioned mounts a volume of Berth's provisioner at its directory for the pod. The volume
+// is a disk image with its capacity or, if there is none, a directory. For a directory, limit is the
+// volume's capacity, and readOnly reports whether the usage exceeds it.
 func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume) (limit int64, readOnly bool, err error) {
 	dir, err := filepath.EvalSymlinks(pv.Spec.Local.Path) // as in mountinfo
 	if info, statErr := os.Lstat(dir); err != nil || statErr != nil || !info.IsDir() {

@@ -22,8 +22,8 @@ func (h *fixture) mountSubPath(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
 	pod.Spec.Containers[0].VolumeMounts[0].SubPath = sub
-	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
-	return pod, mounts, err
+	mounted, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
+	return pod, mounted, err
 }
 
 // volumeDir returns the directory of the emptyDir of a pod.
@@ -33,11 +33,11 @@ func (h *fixture) volumeDir(pod *corev1.Pod) string {
 
 func TestSubPathIsCreatedAndMounted(t *testing.T) {
 	h := newFixture(t)
-	pod, mounts, err := h.mountSubPath("a/b")
+	pod, mounted, err := h.mountSubPath("a/b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, "hello", mounts[0].HostPath, "file")
+	writeFile(t, "hello", mounted[0].HostPath, "file")
 	if got := readFile(t, h.volumeDir(pod), "a/b/file"); got != "hello" {
 		t.Errorf("file in the volume %q, want \"hello\"", got)
 	}
@@ -48,10 +48,10 @@ func TestSubPathIsCreatedAndMounted(t *testing.T) {
 	if err := os.Symlink("a/b/file", filepath.Join(h.volumeDir(pod), "link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, mounts, err = h.mountSubPath("link"); err != nil {
+	if _, mounted, err = h.mountSubPath("link"); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFile(t, mounts[0].HostPath); got != "hello" {
+	if got := readFile(t, mounted[0].HostPath); got != "hello" {
 		t.Errorf("file behind the link %q, want \"hello\"", got)
 	}
 }
@@ -80,8 +80,8 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 		"a/../../x":    "unable to provision SubPath `a/../../x`: must not contain '..'",
 		"/etc":         `volumeMount "data": subPath "/etc": must be relative to the volume`,
 	} {
-		if _, mounts, err := h.mountSubPath(sub); err == nil || err.Error() != want {
-			t.Errorf("subPath %q: %v, error %v\nwant %s", sub, mounts, err, want)
+		if _, mounted, err := h.mountSubPath(sub); err == nil || err.Error() != want {
+			t.Errorf("subPath %q: %v, error %v\nwant %s", sub, mounted, err, want)
 		}
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
@@ -120,7 +120,7 @@ func TestSubPathRace(t *testing.T) {
 	})
 	mounted := 0
 	for range 200 {
-		_, mounts, err := h.mountSubPath("part")
+		_, mounted, err := h.mountSubPath("part")
 		if err != nil {
 			if !strings.Contains(err.Error(), "path leaves the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
 				t.Error(err)
@@ -128,7 +128,7 @@ func TestSubPathRace(t *testing.T) {
 			continue
 		}
 		mounted++
-		if exists(mounts[0].HostPath, "secret") {
+		if exists(mounted[0].HostPath, "secret") {
 			t.Fatal("the mounted directory is outside of the volume")
 		}
 	}
@@ -143,11 +143,11 @@ func TestSubPathExpr(t *testing.T) {
 	h.prepare(pod)
 	m := &pod.Spec.Containers[0].VolumeMounts[0]
 	m.SubPathExpr = "logs/$(POD)"
-	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], func(s string) (string, error) { return strings.ReplaceAll(s, "$(POD)", "web-0"), nil })
+	mounted, _, err := h.Mounts(pod, &pod.Spec.Containers[0], func(s string) (string, error) { return strings.ReplaceAll(s, "$(POD)", "web-0"), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, "x", mounts[0].HostPath, "file")
+	writeFile(t, "x", mounted[0].HostPath, "file")
 	if got := readFile(t, h.volumeDir(pod), "logs/web-0/file"); got != "x" {
 		t.Errorf("file contents %q, want x", got)
 	}
@@ -175,12 +175,12 @@ func TestSubPathOfConfigMap(t *testing.T) {
 	c := &pod.Spec.Containers[0]
 	c.VolumeMounts[0].SubPath = "app.ini"
 	for range 3 {
-		mounts, _, err := h.Mounts(pod, c, nil)
+		mounted, _, err := h.Mounts(pod, c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := readFile(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
-			t.Errorf("mounted file %q, read-only %v, want a=1, read-only", got, mounts[0].Readonly)
+		if got := readFile(t, mounted[0].HostPath); got != "a=1" || !mounted[0].Readonly {
+			t.Errorf("mounted file %q, read-only %v, want a=1, read-only", got, mounted[0].Readonly)
 		}
 	}
 	if points, err := mounts.At(h.root); len(points) != 1 || err != nil {
@@ -200,14 +200,14 @@ func TestMountOptions(t *testing.T) {
 	c.VolumeMounts[0].RecursiveReadOnly = ptr.To(corev1.RecursiveReadOnlyEnabled)
 	c.VolumeMounts[1].MountPropagation = ptr.To(corev1.MountPropagationHostToContainer)
 	h.prepare(pod)
-	mounts, devices, err := h.Mounts(pod, c, nil)
-	if err != nil || len(mounts) != 2 || len(devices) != 0 {
-		t.Fatalf("mounts %v, devices %v, %v, want two mounts and no device", mounts, devices, err)
+	mounted, devices, err := h.Mounts(pod, c, nil)
+	if err != nil || len(mounted) != 2 || len(devices) != 0 {
+		t.Fatalf("mounts %v, devices %v, %v, want two mounts and no device", mounted, devices, err)
 	}
-	if m := mounts[0]; m.ContainerPath != "/relative" || !m.Readonly || !m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_PRIVATE {
+	if m := mounted[0]; m.ContainerPath != "/relative" || !m.Readonly || !m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_PRIVATE {
 		t.Errorf("mount of data %v, want /relative, recursively read-only and private", m)
 	}
-	if m := mounts[1]; m.ContainerPath != "/conf" || !m.Readonly || m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER {
+	if m := mounted[1]; m.ContainerPath != "/conf" || !m.Readonly || m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER {
 		t.Errorf("mount of conf %v, want /conf, read-only with HostToContainer", m)
 	}
 	c.VolumeDevices = []corev1.VolumeDevice{{Name: "data", DevicePath: "/dev/x"}}

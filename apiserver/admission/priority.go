@@ -85,11 +85,11 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 	if class.PreemptionPolicy == nil {
 		return nil
 	}
-	policy := *class.PreemptionPolicy
-	if current := pod.Spec.PreemptionPolicy; current != nil && *current != policy {
-		return admission.NewForbidden(a, fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *current, policy))
+	preemptionPolicy := *class.PreemptionPolicy
+	if current := pod.Spec.PreemptionPolicy; current != nil && *current != preemptionPolicy {
+		return admission.NewForbidden(a, fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *current, preemptionPolicy))
 	}
-	pod.Spec.PreemptionPolicy = &policy
+	pod.Spec.PreemptionPolicy = &preemptionPolicy
 	return nil
 }
 

@@ -5,6 +5,7 @@
 //	request -> APIService with a Service -> proxy to an endpoint of the Service
 //	        -> any other path            -> built-in kinds -> custom resources
 //
-// Registrar creates an APIService for each group and version that this process serves: those of
-// the built-in kinds at startup, those of custom resources while their definitions exist.
+// Registrar creates an APIService for each group and version that this process serves. It creates
+// those of built-in kinds at startup, and keeps those of custom resources while their definitions
+// exist.
 package aggregation

@@ -19,7 +19,7 @@ import (
 )
 
 // buildAuthenticator builds the authenticator chain: headers of a front proxy, client certificate, bearer token, token
-// of a WebSocket request, and anonymous if the request has no credentials.
+// of a WebSocket request. A request without credentials is anonymous.
 func (s *Security) buildAuthenticator() error {
 	o := &s.options
 	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile)

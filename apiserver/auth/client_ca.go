@@ -19,8 +19,8 @@ import (
 
 const clientCAKey = "client-ca-file"
 
-// delegatedAuthentication returns the data with which other servers authenticate requests: the CA of
-// client certificates, and the CA and headers of requests that this server forwards.
+// delegatedAuthentication returns the data with which other servers authenticate requests. It has
+// the CA of client certificates, and the CA and headers of requests that this server forwards.
 func (s *Security) delegatedAuthentication() (map[string]string, error) {
 	clientCA, err := os.ReadFile(s.options.ClientCAFile)
 	if err != nil {

@@ -61,8 +61,8 @@ func withCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, li
 	})
 }
 
-// withBody reads the body of a request before the handler runs. limit is the maximum size; the
-// handler returns 413 for a larger body, whose remainder is not read here.
+// withBody reads the body of a request before the handler runs. limit is the maximum size. The
+// handler returns 413 for a larger body, and withBody does not read the remainder.
 func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())

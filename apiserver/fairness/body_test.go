@@ -99,9 +99,9 @@ func TestStalledBodiesAreLimited(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for user, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
-			if code, _ := serveBody(t, budget, user, strings.NewReader("1")); code != want {
-				t.Errorf("%s: request of user %s next to %d stalled bodies of user a: got status %d, want %d", name, user, stalled, code, want)
+		for sender, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
+			if code, _ := serveBody(t, budget, sender, strings.NewReader("1")); code != want {
+				t.Errorf("%s: request of user %s next to %d stalled bodies of user a: got status %d, want %d", name, sender, stalled, code, want)
 			}
 		}
 		for _, body := range bodies {

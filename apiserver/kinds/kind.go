@@ -30,9 +30,9 @@ type Kind struct {
 
 	// New and NewList return empty objects of the k8s.io/api types.
 	New, NewList func() runtime.Object
-	// Hub is set if the kind shares the store of another kind, whose Go type is stored: a kind of
-	// another group, or the stored version of the same kind. The stored version comes first in the
-	// table. Of Hooks, a shared kind has Default only: the others run on the stored type.
+	// Hub is set if the kind shares the store of another kind, whose Go type is stored. That is a
+	// kind of another group, or the stored version of the same kind. The stored version comes first
+	// in the table. Of Hooks, a shared kind has Default only: the others run on the stored type.
 	Hub *Hub
 	// Virtual kinds are not stored (e.g. TokenReview). The server creates their storage
 	// separately.

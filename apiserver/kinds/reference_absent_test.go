@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/reference"
 )
 
-// notResources are kinds of client-go's scheme that no API server serves as resources of their own: requests and
+// notResources are kinds of client-go's scheme that no API server serves as resources. They are requests and
 // responses, the bodies of subresources, and a type of Kubernetes' own allocators.
 var notResources = map[string]bool{
 	"APIGroup": true, "APIVersions": true, "DeploymentRollback": true, "Eviction.policy": true, "RangeAllocation": true,

@@ -15,8 +15,8 @@ import (
 )
 
 // ValidateObjectMeta validates object metadata. Like kube-apiserver v1.36, it differs from
-// apimachinery's in two ways: unqualified finalizers must be one of the three standard finalizers,
-// and errors of owner references name the list as an invalid value.
+// apimachinery's in two ways. Unqualified finalizers must be one of the three standard finalizers.
+// Errors of owner references name the list as an invalid value.
 func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc, path *field.Path) field.ErrorList {
 	var r errorCollector
 	base := *meta

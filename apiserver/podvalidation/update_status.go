@@ -67,8 +67,8 @@ func (u *updateValidator) forbidRestarts(newStatuses, oldStatuses []corev1.Conta
 	}
 }
 
-// regularMayRestart reports whether a regular container may restart: by its own restart policy or else by the
-// pod's, or because a restart rule restarts all containers.
+// regularMayRestart reports whether a regular container may restart. Its own restart policy decides, or else
+// the pod's; a restart rule may also restart all containers.
 func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool {
 	for i := range u.old.Spec.Containers {
 		if c := &u.old.Spec.Containers[i]; c.Name == status.Name && c.RestartPolicy != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// Rules are the rules of writes of a kind, for a store that is not a Store of this package: package rest of
+// Rules are the rules of writes of a kind, for a store that is not a Store of this package. Package rest of
 // k8s.io/apiserver applies them (BeforeCreate, BeforeUpdate).
 type Rules struct {
 	Create interface {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// revisionBump is added to the revision of a restored store, so that clients with resource versions
-// of the discarded history list again. etcd recommends it for Kubernetes.
+// revisionBump is added to the revision of a restored store. Clients with resource versions of the
+// discarded history then list again. The documentation of etcd recommends this for Kubernetes.
 const revisionBump = 1_000_000_000
 
 // SnapshotStatus describes a snapshot in etcd's format.

@@ -14,9 +14,9 @@ import (
 const openDirEnv = "BERTH_TEST_OPEN_STORE"
 
 // withCheckLimit changes maxCheckedBytes for a test.
-func withCheckLimit(t *testing.T, bytes int64) {
+func withCheckLimit(t *testing.T, size int64) {
 	previous := maxCheckedBytes
-	maxCheckedBytes = bytes
+	maxCheckedBytes = size
 	t.Cleanup(func() { maxCheckedBytes = previous })
 }
 

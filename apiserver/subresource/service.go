@@ -40,11 +40,11 @@ type ServiceAllocator struct {
 // store of IPAddresses, ranges that of ServiceCIDRs. Creations must go through Create, updates
 // through Update.
 func NewServiceAllocator(store, addresses, ranges *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
-	network, err := netip.ParsePrefix(cidr)
+	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return nil, fmt.Errorf("service cluster IP range %q: %w", cidr, err)
 	}
-	s := newServiceAllocator(network, addressAllocator{Allocator: allocator, objects: storedAddresses{addresses}})
+	s := newServiceAllocator(prefix, addressAllocator{Allocator: allocator, objects: storedAddresses{addresses}})
 	s.store = store
 	s.read = s.readStored
 	s.clusterIPs.further = storedRanges{ranges}.ready
@@ -54,8 +54,8 @@ func NewServiceAllocator(store, addresses, ranges *registry.Store, cidr string, 
 	return s, nil
 }
 
-func newServiceAllocator(network netip.Prefix, addresses addressAllocator) *ServiceAllocator {
-	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), maxBits: maxBits, allocator: addresses}, addresses: addresses}
+func newServiceAllocator(prefix netip.Prefix, addresses addressAllocator) *ServiceAllocator {
+	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: prefix.Masked(), maxBits: maxBits, allocator: addresses}, addresses: addresses}
 }
 
 func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {

@@ -15,8 +15,8 @@ const maxShownMetrics = 2
 
 const unknownValue = "<unknown>"
 
-func autoscalingTable(resource schema.GroupResource) (Table, bool) {
-	if resource != autoscalingv2.Resource("horizontalpodautoscalers") {
+func autoscalingTable(gr schema.GroupResource) (Table, bool) {
+	if gr != autoscalingv2.Resource("horizontalpodautoscalers") {
 		return Table{}, false
 	}
 	return newTable(autoscalerRow, nameColumn(), stringColumn("Reference", "Target of the autoscaler."), stringColumn("Targets", "Current and target values of the metrics."),

@@ -21,7 +21,7 @@ const (
 	pageSize     = 1000
 )
 
-// api is a fake API server: it has pages of nodes and pods as protobuf, and a watch of pods that sends changes at
+// api is a fake API server. It has pages of nodes and pods as protobuf, and a watch of pods that sends changes at
 // a fixed rate.
 type api struct {
 	o           *options

@@ -9,7 +9,7 @@ import (
 )
 
 // handleNode enqueues the pending requests for serving certificates of a node that is created or whose addresses
-// change: a request may arrive before its Node object.
+// change. A request may arrive before its Node object.
 func (c *controller) handleNode(old, cur *corev1.Node) {
 	if cur == nil || old != nil && slices.Equal(old.Status.Addresses, cur.Status.Addresses) {
 		return

@@ -48,9 +48,8 @@ type Options struct {
 	Seed     uint64
 	Timeouts evacuation.Timeouts
 
-	// CheckExclusive returns an error if a run must not start: an *upstreamguard.AlreadyRunningError if another
-	// descheduler is active, which ends Run, or another error, which skips the run. Nil means no
-	// check.
+	// CheckExclusive returns an error if a run must not start. An *upstreamguard.AlreadyRunningError means that
+	// another descheduler is active, and ends Run. Another error skips the run. Nil means no check.
 	CheckExclusive func(context.Context) error
 
 	Metrics *Metrics // nil: unregistered metrics

@@ -25,8 +25,8 @@ func (h *harness) completeRecord(change func(*journal.Displacement)) *journal.Di
 	return c.events.List()[0].(*entry).rec
 }
 
-// TestReleasedReplacementIsReplaced checks that a pod which its owner released before it was bound is not the replacement
-// of a displaced pod: the owner's next pod is.
+// TestReleasedReplacementIsReplaced checks that a pod that its owner released before it was bound is not the replacement of a displaced
+// pod. The owner's next pod is.
 func TestReleasedReplacementIsReplaced(t *testing.T) {
 	h := newHarness(t, 1, 1)
 	at := h.now

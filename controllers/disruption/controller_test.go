@@ -58,7 +58,7 @@ func (h *harness) wait(d time.Duration) {
 }
 
 // checkStatus checks the status of a budget. want has the form ALLOWED/HEALTHY/DESIRED/EXPECTED, followed by
-// TYPE=STATUS REASON of each condition, and by the number of entries of disruptedPods if there are any.
+// TYPE=STATUS REASON of each condition. If disruptedPods has entries, their number follows.
 func (h *harness) checkStatus(name, want string) {
 	h.t.Helper()
 	h.wait(time.Second)

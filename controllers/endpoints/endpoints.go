@@ -19,7 +19,7 @@ const (
 )
 
 // syncEndpoints creates or updates the Endpoints of a Service. trigger is the value of the annotation
-// endpoints.kubernetes.io/last-change-trigger-time; if it is zero, the Endpoints do not get the annotation.
+// endpoints.kubernetes.io/last-change-trigger-time. If it is zero, the Endpoints do not get the annotation.
 func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
 	subsets, truncated := newSubsets(s, pods)
 	existing, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)

@@ -50,9 +50,9 @@ func (e *Election) ValidateDurations(margin time.Duration) error {
 	return nil
 }
 
-// Run waits for the Lease and then calls work, whose requests must go through gate. leases is the client for the
-// Lease and must not go through the gate. Run returns the error of work, nil if ctx is done, or ErrLost. The context of
-// work ends when the Lease is lost; Run waits for work to return.
+// Run waits for the Lease and then calls work, whose requests must go through gate. The client leases must not go
+// through the gate. Run returns the error of work, nil if ctx is done, or ErrLost. The context of work ends when the
+// Lease is lost; Run waits for work to return.
 func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *Gate, work func(context.Context) error) error {
 	leaseCtx, releaseLease := context.WithCancel(context.WithoutCancel(ctx))
 	defer releaseLease()

@@ -16,6 +16,6 @@
 //   - An error of one resource does not prevent the deletion of others.
 //
 // Difference from Kubernetes: content is deleted immediately, and the controller waits for
-// finalizeDelay at the end (2 s, of which rounding of the timestamp can take one). Upstream waits
-// 5 s at the beginning.
+// finalizeDelay at the end. It is 2 s, of which rounding of the timestamp can take one. Upstream
+// waits 5 s at the beginning.
 package namespace

@@ -84,9 +84,9 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		var displacer recordingDisplacer
+		var recording recordingDisplacer
 		wg.Go(func() {
-			if err := tainteviction.Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil); err != nil {
+			if err := tainteviction.Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, &recording, enginetaints.Options{StartupGrace: time.Minute}, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -95,8 +95,8 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 			restartNode(ctx, t, api, name)
 		}
 		time.Sleep(45 * time.Second) // less than the grace period
-		if len(displacer.pods) != 0 {
-			t.Errorf("evicted pods %v, want none", displacer.pods)
+		if len(recording.pods) != 0 {
+			t.Errorf("evicted pods %v, want none", recording.pods)
 		}
 		for _, name := range []string{"a", "b", "c"} {
 			if got := nodeState(ctx, t, api, name); got != "True" {

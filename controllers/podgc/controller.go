@@ -47,18 +47,18 @@ type controller struct {
 }
 
 // Run removes pods until ctx is done; see workqueue.Run and Add.
-func Run(ctx context.Context, p runner.Process, displacer Displacer, o podgc.Options, registerer prometheus.Registerer) error {
-	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, displacer, o, registerer) })
+func Run(ctx context.Context, p runner.Process, d Displacer, o podgc.Options, registerer prometheus.Registerer) error {
+	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, d, o, registerer) })
 }
 
 // Add adds the controller to a process. Metrics are registered with registerer, which may be nil.
-func Add(p *runner.Process, displacer Displacer, o podgc.Options, registerer prometheus.Registerer) error {
+func Add(p *runner.Process, d Displacer, o podgc.Options, registerer prometheus.Registerer) error {
 	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	c := &controller{env: p.Environment, client: p.Client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: metrics, log: p.Log}
+	c := &controller{env: p.Environment, client: p.Client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: d, metrics: metrics, log: p.Log}
 	collector := podgc.New(o)
 	runner.Repeat(p, podgc.Period, func(ctx context.Context) { c.collect(ctx, collector) })
 	p.Queues.WaitFor(pods.Informer().HasSynced, nodes.Informer().HasSynced)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Machine runs a state machine: it calls the machine's step function with new events and at the times that the
-// machine requests, never twice at a time. Create it with NewMachine.
+// Machine runs a state machine. It calls the machine's step function with new events and at the times that the
+// machine requests, never concurrently. Create it with NewMachine.
 type Machine[E any] struct {
 	batchDelay time.Duration
 	queue      Queue[struct{}]

@@ -1,4 +1,4 @@
-// Package scheduler runs the scheduling machine: it passes events from the API server (informers) to the machine,
+// Package scheduler runs the scheduling machine. It passes events from the API server (informers) to the machine,
 // executes its effects (executor) and returns the outcomes as events. It makes no decisions itself.
 //
 //	               events                     effects
@@ -14,7 +14,7 @@
 // HTTPS endpoints: /livez and /readyz need no authorization; all other paths need the right to get the path. Only the
 // loop accesses the machine. For /debug/queue the loop copies the queue between two steps, so a slow client does not
 // block it. The latest decisions (/debug/pods) are stored in two rings of fixed size and formatted on request. /metrics
-// has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only Bind and PreBind, since
+// has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only Bind and PreBind:
 // everything before is one computation. There are no metrics of features that Berth does not have (permit, pod groups).
 //
 // A crash loses no state: completed bindings are in the API, and all other pods are still pending there.

@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// deviceExtender is an extender that manages x.io/device: it accepts nodes n2 and n3, prefers
-// n3, rejects pods named "rejected", fails for pods named "failing", and counts its calls.
+// deviceExtender is an extender that manages x.io/device. It accepts nodes n2 and n3, prefers n3,
+// and counts its calls. It rejects pods named "rejected", and fails for pods named "failing".
 type deviceExtender struct {
 	mu    sync.Mutex
 	calls map[string]int

@@ -134,9 +134,9 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 		cfg.ExtenderTimeout += 2 * o.Extenders[i].Timeout
 	}
 	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
-	profiles := o.profilesOrDefault()
+	effective := o.profilesOrDefault()
 	names := map[string]bool{}
-	for _, c := range profiles {
+	for _, c := range effective {
 		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 			return nil, fmt.Errorf("profile %q: duplicate name", p.Name())
 		}
 		names[p.Name()] = true
-		cfg.Profiles = append(cfg.Profiles, o.newProfile(p, o.ScoreCacheMemory/len(profiles)))
+		cfg.Profiles = append(cfg.Profiles, o.newProfile(p, o.ScoreCacheMemory/len(effective)))
 	}
 	return scheduling.New(cfg), nil
 }

@@ -21,8 +21,8 @@ const (
 	maxClassesPerStep = 5000
 	// snapshotAge is the minimum time for which a snapshot is reused.
 	snapshotAge = time.Second
-	// snapshotFactor is the minimum time for which a snapshot is reused, as a multiple of the duration of its copy:
-	// queries use at most a tenth of the loop's time.
+	// snapshotFactor is the minimum time for which a snapshot is reused, as a multiple of the duration of its copy.
+	// Queries then use at most a tenth of the loop's time.
 	snapshotFactor = 10
 )
 

@@ -1,6 +1,6 @@
-// Package serviceaccount creates what every pod needs to reach the API server in each namespace: the ServiceAccount
-// "default", and the ConfigMap "kube-root-ca.crt" with the CA certificate. It restores both after changes and
-// deletions. It ignores namespaces that are being deleted.
+// Package serviceaccount creates what every pod needs to reach the API server. Each namespace gets the
+// ServiceAccount "default", and the ConfigMap "kube-root-ca.crt" with the CA certificate. It restores both after
+// changes and deletions. It ignores namespaces that are being deleted.
 //
 // It combines the upstream controllers serviceaccount-controller and root-ca-certificate-publisher-controller.
 //

@@ -53,18 +53,18 @@ type controller struct {
 type key struct{ namespace, name, uid string }
 
 // Run evicts pods until ctx is done; see workqueue.Run and Add.
-func Run(ctx context.Context, p runner.Process, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
-	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, displacer, o, registerer) })
+func Run(ctx context.Context, p runner.Process, d Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
+	return workqueue.Run(ctx, p, Component, func(p *runner.Process) error { return Add(p, d, o, registerer) })
 }
 
 // Add adds the controller to a process. Metrics are registered with registerer, which may be nil.
-func Add(p *runner.Process, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
+func Add(p *runner.Process, d Displacer, o tainteviction.Options, registerer prometheus.Registerer) error {
 	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	e := &controller{env: p.Environment, pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(p), log: p.Log, pending: map[key]tainteviction.Evict{}, events: p.Events, metrics: metrics}
+	e := &controller{env: p.Environment, pods: pods.Lister(), displacer: d, budgets: newBudgetDebiter(p), log: p.Log, pending: map[key]tainteviction.Evict{}, events: p.Events, metrics: metrics}
 	var machine *tainteviction.Machine
 	e.machine = runner.NewMachine(p, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
 		if machine == nil {

@@ -44,11 +44,11 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		})
 		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
 		registry.MustRegister(displaced)
-		displacer := &displacer.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
+		recording := &displacer.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, displacer, tainteviction.Options{}, registry); err != nil {
+			if err := Run(ctx, runner.Process{Environment: runner.Production(), Client: api, Informers: factory, Log: klog.Background()}, recording, tainteviction.Options{}, registry); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,11 +1,11 @@
-// Package workload provides what the workload controllers share: claiming the pods of an owner, tracking
-// writes that are not in the cache yet, and creating and deleting pods.
+// Package workload is shared by the workload controllers. It claims the pods of an owner, tracks writes
+// that are not in the cache yet, and creates and deletes pods.
 //
 // Decisions are made in engine/workload. A controller gets the pods of an owner (Claim), passes them to
 // Plan, and executes the result (Create, Delete).
 //
-// A lagging cache does not lead to duplicates: a created pod is counted immediately and a deleted pod counts as
-// deleted until the cache shows it. If the response to a create is lost, the pod is counted, too: the controller chose
+// A lagging cache does not lead to duplicates. A created pod is counted immediately, and a deleted pod counts as
+// deleted until the cache shows it. If the response to a create is lost, the pod is counted, too. The controller chose
 // its name and can read it from the API server. Kubernetes instead counts expected events, which expire after five
 // minutes if one is missed. Here the controller reads a pod that the cache does not show from the API server after ten
 // seconds.

@@ -29,7 +29,7 @@ type Queue[K comparable] struct {
 // ReconcileFunc is runner.ReconcileFunc. A panic counts as an error.
 type ReconcileFunc[K comparable] = runner.ReconcileFunc[K]
 
-// New returns a Queue that is shut down when ctx is done. queue is its name in metrics: the upstream name where there
+// New returns a Queue that is shut down when ctx is done. queue is its name in metrics, the upstream name where there
 // is one. action describes the work in log messages, such as "Binding the claim".
 func New[K comparable](ctx context.Context, queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
 	return newQueue(ctx, runner.Production(), queue, action, log, reconcile)
@@ -94,8 +94,8 @@ func (q *Queue[K]) processNext(ctx context.Context) bool {
 	return true
 }
 
-// reconcileRecovered returns a panic of reconcile as an error: a faulty object must not end the process, which may run
-// the API server and node agents too.
+// reconcileRecovered returns a panic of reconcile as an error. A faulty object must not end the process, which may
+// also run the API server and node agents.
 func (q *Queue[K]) reconcileRecovered(ctx context.Context, key K) (requeueAfter time.Duration, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -141,8 +141,8 @@ var Controllers = []controller{
 	}},
 }
 
-// Start starts all controllers, or only those with the given names. ca is the CA that pods use to
-// verify the API server. status exports their metrics.
+// Start starts all controllers, or only those with the given names. Pods verify the API server with
+// ca. status exports the metrics of the controllers.
 func Start(group *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests

@@ -1,9 +1,9 @@
 // Package displacer performs displacements: it executes the actions of displacement.Machine against an API. Preemption,
 // eviction requests, taints and pod garbage collection use it; drains and the descheduler do so through the eviction API.
 //
-// Driver executes a displacement on a Store. There are two stores: that of a client (preemption, taints, pod garbage
-// collection), and that of the API server (internal/eviction), which the simulator replaces by its own. The machine
-// decides; a store only reads and writes objects.
+// Driver executes a displacement on a Store. There are two stores. One is that of a client (preemption, taints, pod
+// garbage collection). The other is that of the API server (internal/eviction), which the simulator replaces by its
+// own. The machine decides; a store only reads and writes objects.
 //
 // Displacer is a Driver with the store of a client. The displacement record is an event, which is named after the pod's
 // UID, and exists at most once. It replaces a record that was reconstructed from the pod's condition. No pod is deleted

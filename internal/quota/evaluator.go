@@ -14,7 +14,7 @@ import (
 )
 
 // Lister lists the objects of a resource in a namespace.
-type Lister func(resource schema.GroupResource, namespace string) ([]runtime.Object, error)
+type Lister func(gr schema.GroupResource, namespace string) ([]runtime.Object, error)
 
 // Evaluators returns the evaluators of the core group. All other resources need an object count
 // evaluator, see [CountEvaluator]. A nil lister returns evaluators without statistics, for admission.
@@ -40,12 +40,12 @@ func Evaluators(lister Lister) []quota.Evaluator {
 var legacyNames = []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
 
 // CountEvaluator returns an evaluator that counts the objects of a resource.
-func CountEvaluator(resource schema.GroupResource, lister Lister) quota.Evaluator {
+func CountEvaluator(gr schema.GroupResource, lister Lister) quota.Evaluator {
 	var alias corev1.ResourceName
-	if resource.Group == "" && slices.Contains(legacyNames, resource.Resource) {
-		alias = corev1.ResourceName(resource.Resource)
+	if gr.Group == "" && slices.Contains(legacyNames, gr.Resource) {
+		alias = corev1.ResourceName(gr.Resource)
 	}
-	return generic.NewObjectCountEvaluator(resource, func(namespace string) ([]runtime.Object, error) { return lister(resource, namespace) }, alias)
+	return generic.NewObjectCountEvaluator(gr, func(namespace string) ([]runtime.Object, error) { return lister(gr, namespace) }, alias)
 }
 
 // Ignored returns the resources that quotas do not count.

@@ -1,3 +1,3 @@
-// Package fleet encodes nodes and pods for the map of the web page: only the fields that the map shows, and pods in
-// columns, because 100,000 of them have few distinct namespaces, nodes, owners and requests.
+// Package fleet encodes nodes and pods for the map of the web page. It encodes only the fields that the map shows.
+// Pods are in columns, because 100,000 of them have few distinct namespaces, nodes, owners and requests.
 package fleet

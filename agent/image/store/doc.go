@@ -14,9 +14,9 @@
 // image is what its removal frees. The OCI specification allows a layout without these blobs.
 //
 // Several processes may use a store concurrently, such as the node agent and `berth image`. A
-// process that is killed leaves nothing visible: a layer appears by one rename, once it is
-// complete and its digests match the manifest, and an image by one rename of index.json. Open
-// removes the transactions of killed processes.
+// process that is killed leaves nothing visible. One rename adds a layer after it is complete and
+// its digests match the manifest. One rename of index.json adds an image. Open removes the
+// transactions of killed processes.
 //
 // Images may be malicious. The store limits what they can do:
 //

@@ -89,11 +89,11 @@ func (l *Limits) setDefaults(dir string) error {
 		l.Layers = 120
 	}
 	if l.MinFree == 0 {
-		var fs unix.Statfs_t
-		if err := unix.Statfs(dir, &fs); err != nil {
+		var stat unix.Statfs_t
+		if err := unix.Statfs(dir, &stat); err != nil {
 			return err
 		}
-		l.MinFree = int64(fs.Blocks) * fs.Bsize / 100
+		l.MinFree = int64(stat.Blocks) * stat.Bsize / 100
 	}
 	l.MinFree = max(l.MinFree, 0)
 	return nil

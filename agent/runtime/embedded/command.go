@@ -22,8 +22,8 @@ import (
 )
 
 // command is a command in a container. The agent neither enters the container's PID namespace nor
-// forks in it: a helper process does, which is outside of the container and which the agent can
-// kill at any time (see package containerinit).
+// forks in it. A helper process outside of the container does (see package containerinit). The
+// agent can kill it at any time.
 type command struct {
 	helper *process // exits with the exit code of the command
 	// report is a socket to the helper, which kills the command when it is closed.

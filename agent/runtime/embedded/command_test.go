@@ -77,8 +77,9 @@ func TestCommandHelper(t *testing.T) {
 	}
 }
 
-// TestCommandBeforeExec checks the process that the container sees before it executes the
-// command: it has only the rights of the container, whose attacker stops it at that point.
+// TestCommandBeforeExec checks the process that the container sees before it executes the command.
+// An attacker in the container stops it at that point. It must have only the rights of the
+// container.
 func TestCommandBeforeExec(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("before-exec", nil)

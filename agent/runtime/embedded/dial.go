@@ -74,8 +74,8 @@ func connect(socket *os.File, address unix.Sockaddr, limit time.Duration) error 
 }
 
 // socket returns a socket in the sandbox's network namespace. The socket stays in the namespace,
-// whichever thread uses it. The thread that joins the namespace for a moment does not fork, and no
-// process of the pod can signal it: network namespaces do not contain processes.
+// whichever thread uses it. The thread that joins the namespace for a moment does not fork. No
+// process of the pod can signal it, because network namespaces do not contain processes.
 func (s *sandbox) socket(family int) (fd int, err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if s.hostNetwork() {

@@ -73,8 +73,9 @@ func (c *container) tracesProcesses() bool {
 	return err != nil || hasAnyCapability("SYS_PTRACE", bits)
 }
 
-// openNamespaces returns a pidfd of a process in the namespaces that a container joins: the target of
-// an ephemeral container, which is also in those of the sandbox, or the sandbox. The caller closes it.
+// openNamespaces returns a pidfd of a process in the namespaces that a container joins. It is the
+// sandbox or, for an ephemeral container with a target, the target, which is also in the sandbox's
+// namespaces. The caller closes it.
 func (r *Runtime) openNamespaces(c *container, sb *sandbox) (int, error) {
 	id := c.target()
 	if id == "" {

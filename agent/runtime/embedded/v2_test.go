@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestV2BuiltinImage checks limits, statistics, exec and kill with the built-in image. make
-// test-v2 runs it on a kernel with cgroup v2: it needs only this program.
+// TestV2BuiltinImage checks limits, statistics, exec and kill with the built-in image. It needs
+// only this program, so make test-v2 runs it on a kernel with cgroup v2.
 func TestV2BuiltinImage(t *testing.T) {
 	h := &harness{container.StartEmbedded(t, false, nil), t}
 	if host := h.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {

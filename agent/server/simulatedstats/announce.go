@@ -83,9 +83,9 @@ func certificateMatches(cert tls.Certificate, nodes []*corev1.Node) bool {
 }
 
 // localAddress returns the address of this machine from which it reaches the server.
-func localAddress(server string) string {
+func localAddress(apiServer string) string {
 	const loopback = "127.0.0.1"
-	u, err := url.Parse(server)
+	u, err := url.Parse(apiServer)
 	if err != nil || u.Host == "" {
 		return loopback
 	}
@@ -107,9 +107,9 @@ func (s *Server) Run(ctx context.Context, agent Agent) error {
 	for _, n := range s.nodes {
 		o.Nodes = append(o.Nodes, newNode(n, agent, &s.opts))
 	}
-	server, err := server.New(o)
+	nodeServer, err := server.New(o)
 	if err != nil {
 		return fmt.Errorf("simulated nodes: serving: %w", err)
 	}
-	return server.Run(ctx)
+	return nodeServer.Run(ctx)
 }

@@ -60,8 +60,8 @@ func TestSummary(t *testing.T) {
 
 func TestCertificateMatches(t *testing.T) {
 	oneNode, twoNodes := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}, []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}
-	cert := func(name string, usage ...x509.ExtKeyUsage) tls.Certificate {
-		return tls.Certificate{Leaf: &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: usage}}
+	cert := func(name string, usages ...x509.ExtKeyUsage) tls.Certificate {
+		return tls.Certificate{Leaf: &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: usages}}
 	}
 	for name, tc := range map[string]struct {
 		cert  tls.Certificate

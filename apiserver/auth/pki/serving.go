@@ -19,9 +19,9 @@ type AltNames struct {
 	IPs []net.IP
 }
 
-// APIServerAltNames returns the names of an API server: localhost, the kubernetes Service
-// (serviceIP, which may be nil), the host name of this machine, and hosts (names or IP addresses;
-// unspecified addresses are ignored).
+// APIServerAltNames returns the names of an API server: localhost, the kubernetes Service, the host
+// name of this machine, and hosts. serviceIP may be nil. hosts are names or IP addresses;
+// unspecified addresses are ignored.
 func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	if host, err := os.Hostname(); err == nil {
 		hosts = append(hosts, host)

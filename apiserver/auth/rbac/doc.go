@@ -15,6 +15,6 @@
 //     (roles) or bind (bindings), or is in system:masters.
 //
 // Differences from Kubernetes: the escalation check is an admission plugin and not part of the
-// storage, so an invalid role is rejected with 422 before 403. There are no roles for components
-// that Berth does not have.
+// storage. An invalid role is therefore rejected with 422 before 403. There are no roles for
+// components that Berth does not have.
 package rbac

@@ -29,8 +29,8 @@ type informerGetter struct {
 }
 
 // NewGetter returns a Getter that reads the informers of factory and falls back to client. Secrets
-// are always read with client, because caching all of them would cost memory for a rare case.
-// client must not authenticate with a service account token, which itself needs the Getter.
+// are always read with client: a cache of all secrets would cost memory for a rare case. client
+// must not authenticate with a service account token, which itself needs the Getter.
 func NewGetter(client kubernetes.Interface, factory informers.SharedInformerFactory) Getter {
 	core := factory.Core().V1()
 	return &informerGetter{

@@ -14,7 +14,7 @@ import (
 const defaultSessionSeconds = 3 * 60 * 60
 
 // DefaultService sets the defaults of a service: type ClusterIP, no session affinity, protocol TCP, target
-// ports, traffic policies, and the node ports and address modes of a load balancer.
+// ports and traffic policies. A load balancer also gets node ports and address modes.
 func DefaultService(s *corev1.Service) {
 	spec := &s.Spec
 	defaulting.Set(&spec.SessionAffinity, corev1.ServiceAffinityNone)

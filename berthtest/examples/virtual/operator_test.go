@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/berthtest/examples/virtual"
 )
 
-// TestNodeLoss loses the node of a worker. The operator has informers, a work queue and goroutines, and the pod has the
-// default tolerations: six minutes pass until it is replaced, in which the test does not wait.
+// TestNodeLoss loses the node of a worker. The operator has informers, a work queue and goroutines. The pod has the
+// default tolerations, so six minutes of virtual time pass until it is replaced. The test does not wait for them.
 func TestNodeLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := berthtest.StartVirtual(t, berthtest.Nodes(2))

@@ -123,8 +123,8 @@ func (s *rollout) create(ctx context.Context, name string) error {
 	return s.reportCreateFailure(ctx, name, err)
 }
 
-// resolveCollision handles a name that is in use: either by the desired ReplicaSet, which the cache
-// does not show yet, or by another one, so that a new name is needed.
+// resolveCollision handles a name that is in use. Its object is the desired ReplicaSet, which the
+// cache does not show yet, or another one. Then a new name is needed.
 func (s *rollout) resolveCollision(ctx context.Context, name string, cause error) error {
 	existing, err := s.client.AppsV1().ReplicaSets(s.d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -60,8 +60,8 @@ func (s *runtimeServer) RemoveContainer(ctx context.Context, req *cri.RemoveCont
 		return nil, err
 	}
 	if sandbox != "" {
-		status, _ := s.runtime.PodSandboxStatus(ctx, sandbox)
-		s.publishRemoved(id, status)
+		sandboxStatus, _ := s.runtime.PodSandboxStatus(ctx, sandbox)
+		s.publishRemoved(id, sandboxStatus)
 	}
 	return &cri.RemoveContainerResponse{}, nil
 }
@@ -72,8 +72,8 @@ func (s *runtimeServer) ContainerStatus(ctx context.Context, req *cri.ContainerS
 	if err != nil {
 		return nil, err
 	}
-	status, err := s.runtime.ContainerStatus(ctx, id)
-	return &cri.ContainerStatusResponse{Status: status}, err
+	containerStatus, err := s.runtime.ContainerStatus(ctx, id)
+	return &cri.ContainerStatusResponse{Status: containerStatus}, err
 }
 
 // ListContainers implements cri.RuntimeServiceServer.

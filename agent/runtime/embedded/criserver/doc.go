@@ -1,5 +1,5 @@
-// Package criserver serves CRI v1 (RuntimeService and ImageService) for an embedded runtime: in
-// memory for the agent of the same process (Connect), and on a socket for `berth runtime`.
+// Package criserver serves CRI v1 (RuntimeService and ImageService) for an embedded runtime. It
+// serves the agent of the same process in memory (Connect), and a socket for `berth runtime`.
 //
 // It is a thin adapter: each call checks its arguments, calls the runtime's Go API and converts the
 // result. It adds what CRI has and the Go API does not:

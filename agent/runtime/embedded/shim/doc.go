@@ -24,12 +24,12 @@
 //   - An attached client that does not read blocks the container for at most 10 s; then it is
 //     disconnected.
 //
-// A process that executes this program touches up to 27 MiB before its first instruction: tables
-// that Go's runtime verifies, and pages that the kernel maps around them. The agent therefore
-// executes it once, as the zygote. The zygote drops these pages and forks (without exec) for each
-// container. A fork uses only the pages that it touches, 1.2 to 2.7 MiB, and starts immediately.
-// zygote.fork explains why that works with Go's runtime. The zygote also forks and executes berth-exec and
-// berth-sandbox (Program), so that the agent does not fork.
+// A process that executes this program touches up to 27 MiB before its first instruction. They are tables
+// that Go's runtime verifies, and pages that the kernel maps around them. The agent therefore executes it
+// once, as the zygote. The zygote drops these pages and forks (without exec) for each container. A fork
+// uses only the pages that it touches, 1.2 to 2.7 MiB, and starts immediately. zygote.fork explains why
+// that works with Go's runtime. The zygote also forks and executes berth-exec and berth-sandbox (Program),
+// so that the agent does not fork.
 //
 // The zygote exits with the agent; shims do not need it. The agent starts a new zygote if the old
 // one was killed, does not respond, or has forked 10,000 times.

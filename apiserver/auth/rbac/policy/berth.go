@@ -50,8 +50,8 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("list watch", discovery, "endpointslices"),
 		},
 		// The permissions of Berth's scheduler beyond kube-scheduler's: its own Lease, priority
-		// classes and Holds, and the status of disruption budgets, in which it records the victims
-		// of preemption.
+		// classes, Holds and the status of disruption budgets. It records the victims of preemption
+		// in the status.
 		"system:berth:scheduler": append(leaderElectionRules("berth-scheduler"),
 			allow(read, scheduling, "priorityclasses"),
 			allow(read, berthGroup, "holds"),
