@@ -120,7 +120,7 @@ func TestSubPathRace(t *testing.T) {
 	})
 	mounted := 0
 	for range 200 {
-		_, mounted, err := h.mountSubPath("part")
+		_, mounts, err := h.mountSubPath("part")
 		if err != nil {
 			if !strings.Contains(err.Error(), "path leaves the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
 				t.Error(err)
@@ -128,7 +128,7 @@ func TestSubPathRace(t *testing.T) {
 			continue
 		}
 		mounted++
-		if exists(mounted[0].HostPath, "secret") {
+		if exists(mounts[0].HostPath, "secret") {
 			t.Fatal("the mounted directory is outside of the volume")
 		}
 	}
