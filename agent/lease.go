@@ -76,8 +76,8 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 	return err
 }
 
-// leaseOwners returns the owner of the node's Lease, with which the garbage collector deletes the Lease: the object of the
-// node. It returns nil until that object is known.
+// leaseOwners returns the owner of the node's Lease: the node's object. The garbage collector deletes the Lease after that
+// object is deleted. It returns nil until the UID of the object is known.
 func (n *node) leaseOwners() []metav1.OwnerReference {
 	uid := n.objectUID()
 	if uid == "" {

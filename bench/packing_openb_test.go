@@ -28,8 +28,8 @@ func packingPolicy(percent float64) descheduling.Policy {
 var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: compute the whole table")
 
 // TestOpenBPacking checks that docs/performance/descheduler.md has the results of packing OpenB's cluster. It fills the
-// cluster in three random orders and packs it in three ways. They are those of the Kubernetes descheduler with a
-// scheduler that packs, of a plan, and of a plan with half as many evictions.
+// cluster in three random orders and packs it in three ways. The first is the Kubernetes descheduler with a scheduler
+// that packs. The others are a plan, and a plan with half as many evictions.
 func TestOpenBPacking(t *testing.T) {
 	nodes, all := readOpenB(t)
 	docs, err := os.ReadFile("../docs/performance/descheduler.md")

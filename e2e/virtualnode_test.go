@@ -65,11 +65,11 @@ func cleanUpVirtualNodes(t *testing.T, dir string) {
 	}
 }
 
-// pod returns a manifest of a pod with one container. The arguments spec and container are
+// pod returns a manifest of a pod with one container. The arguments spec and containerFields are
 // additional fields in YAML flow style, spec with a comma after each.
-func (c *virtualNodeCluster) pod(name, spec, containerName string) string {
+func (c *virtualNodeCluster) pod(name, spec, containerFields string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\nspec: {terminationGracePeriodSeconds: 2, %scontainers: [{name: main, image: %q, %s}]}\n",
-		name, name, spec, c.image, containerName)
+		name, name, spec, c.image, containerFields)
 }
 
 // run applies manifests.

@@ -33,10 +33,10 @@ type Events struct {
 	client   kubernetes.Interface
 	instance string // reportingInstance
 	clock    clock.Clock
-	// enqueue passes an event to what calls Write. It returns false if the event is dropped.
+	// enqueue passes an event to the code that calls Write. It returns false if it drops the event.
 	enqueue func(*eventsv1.Event) bool
 
-	queue   chan *eventsv1.Event // of Run; nil: enqueue has another one
+	queue   chan *eventsv1.Event // that Run reads; nil after NewEventsTo
 	dropped atomic.Int64
 	busy    func() bool // nil: never
 
@@ -54,7 +54,7 @@ type series struct {
 	written         time.Time // of the last write
 }
 
-// NewEvents returns an event writer, whose events Run writes. The reporting controller is each pod's scheduler.
+// NewEvents returns an event writer. Run writes the events. The reporting controller is each pod's scheduler.
 func NewEvents(client kubernetes.Interface, instance string, c clock.Clock) *Events {
 	queue := make(chan *eventsv1.Event, maxQueuedEvents)
 	e := NewEventsTo(func(ev *eventsv1.Event) bool {
@@ -69,8 +69,8 @@ func NewEvents(client kubernetes.Interface, instance string, c clock.Clock) *Eve
 	return e
 }
 
-// NewEventsTo returns an event writer that passes each event to enqueue, which must not block. It must be written with
-// Write later. enqueue returns false if it drops the event.
+// NewEventsTo returns an event writer that passes each event to enqueue. enqueue must not block, and returns false if it
+// drops the event. The caller must write the event later with Write.
 func NewEventsTo(enqueue func(*eventsv1.Event) bool, client kubernetes.Interface, instance string, c clock.Clock) *Events {
 	return &Events{client: client, instance: instance, clock: c, enqueue: enqueue, series: map[seriesKey]*series{}}
 }

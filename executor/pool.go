@@ -22,8 +22,8 @@ type Pool struct {
 // queuedPerWorker is the queue length of each worker.
 const queuedPerWorker = 64
 
-// NewPool returns a Pool of a number of workers, each with one request at a time. onOutcome receives the outcomes. It must
-// not block. The Pool does nothing until Run is called.
+// NewPool returns a Pool with the given number of workers, which execute one effect at a time each. onOutcome receives
+// the outcomes. It must not block. The Pool does nothing until Run is called.
 func NewPool(x *Executor, workers int, onOutcome func(scheduling.Outcome)) *Pool {
 	p := &Pool{executor: x, onOutcome: onOutcome, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, workers),
 		extenderQueue: make(chan scheduling.Effect, workers*queuedPerWorker)}

@@ -16,6 +16,7 @@
 //
 // A run is a function of its options and of the calls scheduled with At: there is no wall clock,
 // no concurrency and no map iteration order. Randomness is a hash of the seed and of names, so that
-// removing one event changes only what depends on it. The controllers are those of package controllers:
-// sim/reconciler runs them in coroutines, of which one at a time can run.
+// removing one event changes only what depends on it. The controllers are those of package controllers,
+// and package executor executes the scheduler's effects. sim/reconciler runs them in coroutines, of
+// which one at a time can run.
 package sim

@@ -21,8 +21,8 @@ type Faults struct {
 type Fault uint8
 
 // The faults. RequestLost: not executed, times out. ResponseLost: executed, times out.
-// Delayed: executed long after the timeout. NeverAnswered: executed, no response at all.
-// Partial: some writes are executed, times out.
+// Delayed: executed late, before or after the timeout, no response. NeverAnswered: executed, no response.
+// Partial: some writes of an operation are executed, then its requests fail.
 const (
 	NoFault Fault = iota
 	Refuse
@@ -62,7 +62,7 @@ type FaultRule struct {
 	Request string // one of requestKinds; empty: any
 	Pod     string // key of the object, in most requests a pod's namespace/name; empty: any
 	Times   int    // number of requests that the rule still applies to
-	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed
+	After   int    // of Partial: number of writes executed; 0: by the seed
 }
 
 // FaultInjector decides which faults occur.

@@ -16,7 +16,7 @@ import (
 type Request struct {
 	Kind, Key string // request kind and object, for faults
 	IsRead    bool
-	// Deadline is when the sender stops to wait for a response; zero: never.
+	// Deadline is when the sender stops waiting for a response; zero: never.
 	Deadline time.Time
 	Execute  func() error
 	OnResult func(error) // receives the error of the response; may be nil
@@ -126,7 +126,7 @@ func (c *Client) perform(fault Fault, r *Request) error {
 		generation := c.generation
 		c.w.After(c.w.faults.RequestDelay(c.name+"/"+r.Key, limit), func() {
 			if r.Kind == RequestBind && c.generation != generation {
-				return // the next scheduler does not know of the bind, so that nodes could get too many pods
+				return // the next scheduler does not count the bind, and could place too many pods on the node
 			}
 			_ = c.execute(r)
 		})
@@ -145,8 +145,9 @@ func (c *Client) execute(r *Request) error {
 
 // As executes a write of an actor.
 func (w *World) As(actor string, write func() error) error {
+	previous := w.requester
 	w.requester = actor
-	defer func() { w.requester = "" }()
+	defer func() { w.requester = previous }()
 	return write()
 }
 

@@ -11,6 +11,7 @@
 // The rules of a Service are computed by pure functions (fragment.go) from the Service and its
 // EndpointSlices. nftables.go and expressions.go write them.
 //
-// One proxy runs per network namespace. Several virtual nodes of one machine share it, so the
-// policy Local means: endpoints on any node of this machine.
+// One proxy runs per network namespace. Several virtual nodes of one machine share it. With the
+// internal policy Local, a pod reaches only the endpoints on its node. For all other clients, and
+// for the external policy, Local means endpoints on any node of this machine.
 package serviceproxy

@@ -208,7 +208,7 @@ func (b *portBuilder) addDistributionOrDrop(kind string, endpoints []netip.AddrP
 }
 
 // addNodeDistribution returns the name of the chain for the internal policy Local. If several nodes run on this machine,
-// the chain has the endpoints on the node of the pod that sent the packet, and for the machine itself those of all nodes.
+// the chain sends packets of a pod to the endpoints on its node. It sends packets of the machine to those of all nodes.
 func (b *portBuilder) addNodeDistribution() string {
 	local := b.addLocalDistribution()
 	if len(b.sources) == 0 || local == rejectChain {

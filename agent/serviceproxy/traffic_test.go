@@ -154,8 +154,8 @@ func TestInternalTrafficPolicy(t *testing.T) {
 	m.checkDropped(client, "10.96.7.7:80")
 }
 
-// TestInternalTrafficPolicyOfVirtualNodes checks that pods of several nodes on a machine reach the endpoints on their node,
-// and that the machine reaches those of all its nodes.
+// TestInternalTrafficPolicyOfVirtualNodes checks that pods of several nodes on a machine reach the endpoints on their node.
+// The machine must reach those of all its nodes.
 func TestInternalTrafficPolicyOfVirtualNodes(t *testing.T) {
 	m := newMachine(t)
 	client, other, a, b := m.startPod("client"), m.startPod("other"), m.startPod("a"), m.startPod("b")

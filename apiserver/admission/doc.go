@@ -21,6 +21,6 @@
 // Plugins read other objects from informer caches. They read the store until a cache has synced, and shortly after a
 // relevant write through this server. They also do if the cache does not have an object.
 //
-// Differences from kube-apiserver: there, plugins may not find an object that was just created, and
-// the storage of priority classes rejects the deletion of system classes.
+// Differences from kube-apiserver: there, plugins may not find an object that was just created. Its
+// storage of priority classes rejects the deletion of system classes.
 package admission

@@ -12,6 +12,6 @@
 // A Lease is live while its holder renews it. A Lease that has recently expired by the local clock is observed for
 // one lease duration, as candidates do, because clocks differ.
 //
-// Invariants, each covered by a test on virtual time. The table contains every controller that exists upstream. A Lease
+// Each invariant has a test on virtual time. The table contains every controller that exists upstream. A Lease
 // that cannot be read is an error. A kube-controller-manager that starts later stops the controllers.
 package upstreamguard

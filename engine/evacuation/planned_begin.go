@@ -87,8 +87,8 @@ func (d *Planned) waitForBudget(t *step, x *Move, reason string) {
 	t.wait(x, reason, retryInterval)
 }
 
-// blockedByMove returns why the move's workload is not ready for another eviction. A move of one of its pods is in
-// progress, or blockedByWorkload has a reason; "" if it is ready.
+// blockedByMove returns why the move's workload is not ready for another eviction, or "" if it is ready. The possible
+// reasons are a move of one of its pods in progress, and those of blockedByWorkload.
 func (d *Planned) blockedByMove(t *step, x *Move) string {
 	if move := d.step.movesByOwner[x.Pod.Owner.UID]; move != nil {
 		return "the move of " + move.Pod.Key() + " of the same workload is in progress"

@@ -29,7 +29,7 @@
 //   - Engine returns the same node, total score, number of feasible nodes, histogram of
 //     reasons and number of resolvable nodes as Evaluate. A fuzz test checks this.
 //
-// Preemption filters nodes without some of their pods with DryRun. It uses fastpath.NodeLocalPod
+// Preemption uses DryRun to filter nodes without some of their pods. It uses fastpath.NodeLocalPod
 // for pods whose verdict on a node does not depend on other nodes.
 //
 // Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts as that of a nominated pod,

@@ -47,7 +47,7 @@ var components = []component{
 	{"api", 4, "Berth's own API kind, `Hold` (berth.dev/v1alpha1)"},
 	{"apiserver/quantities", 4, "limits of the quantities in requests, checked before they are decoded"},
 	{"internal/apierror", 4, "classifies errors of API requests"},
-	{"internal/contextlock", 4, "locks whose callers stop to wait when their contexts end"},
+	{"internal/contextlock", 4, "locks whose callers stop waiting when their contexts end"},
 	{"internal/budgetstatus", 4, "the status of disruption budgets: computed status, debits, refunds"},
 	{"internal/config", 4, "reads configuration files strictly: upstream's kinds and BerthConfiguration"},
 	{"internal/conversion", 4, "converts API objects to the engine's model, one way"},

@@ -50,7 +50,7 @@ func (c *Cluster) load() (*rest.Config, error) {
 		return nil, err
 	}
 	if contexts := c.Contexts(); c.Context != "" && len(contexts) > 0 && !slices.Contains(contexts, c.Context) {
-		return nil, fmt.Errorf("%s: --context %q: must be %s", source, c.Context, strings.Join(contexts, ", "))
+		return nil, fmt.Errorf("%s: --context %q: must be one of %s", source, c.Context, strings.Join(contexts, ", "))
 	}
 	_, rawErr := loader.RawConfig()
 	config, err := loader.ClientConfig()

@@ -63,7 +63,7 @@ contexts: [{name: d, context: {cluster: d, user: u, namespace: shop}}]
 	if got := (&Cluster{}).Contexts(); !slices.Equal(got, []string{"c", "d"}) {
 		t.Errorf("got contexts %q, want c and d", got)
 	}
-	if _, err := (&Cluster{Context: "e"}).Config("test"); err == nil || !strings.Contains(err.Error(), `--context "e": must be c, d`) {
+	if _, err := (&Cluster{Context: "e"}).Config("test"); err == nil || !strings.Contains(err.Error(), `--context "e": must be one of c, d`) {
 		t.Errorf("unknown context: got error %v, want it to name the context and those of the file", err)
 	}
 }

@@ -1,2 +1,2 @@
-// Package contextlock provides locks that may be held during requests: a caller stops to wait when its context ends.
+// Package contextlock provides locks that may be held during requests. A caller stops waiting when its context ends.
 package contextlock

@@ -4,7 +4,7 @@ import "context"
 
 // Lock is a lock. It is not reentrant.
 type Lock interface {
-	// Lock waits for the lock. It returns the error of ctx if ctx ends before.
+	// Lock acquires the lock. It returns the error of ctx if ctx ends first.
 	Lock(ctx context.Context) error
 	Unlock()
 }

@@ -21,7 +21,7 @@ type budgetLock struct {
 	users int // that hold it or wait for it
 }
 
-// Lock locks a budget until unlock is called. It returns the error of ctx if ctx ends before. A displacement holds one
+// Lock locks a budget until unlock is called. It returns the error of ctx if ctx ends first. A displacement holds one
 // lock at a time.
 func (l *BudgetLocks) Lock(ctx context.Context, namespace, name string) (unlock func(), err error) {
 	key := [2]string{namespace, name}

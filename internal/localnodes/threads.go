@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// reservedThreads is more than the threads of `berth up` that wait for the kernel at a time, for example while the agent kills
-// the cgroups of 50 pods.
+// reservedThreads should exceed the number of threads of `berth up` that block in system calls at the same time. An example
+// is an agent that kills the cgroups of 50 pods.
 const reservedThreads = 64
 
-// ReserveThreads creates threads, which Go's scheduler then keeps for later. It needs one when another blocks in a system
-// call, and waits for it before a garbage collection. Each clone waits while a process is moved between cgroups: for seconds
-// if a runtime starts many containers and commands. The API server of this process would not respond during that time.
+// ReserveThreads creates threads, which Go's scheduler keeps. The scheduler needs another thread when one blocks in a system
+// call, and a garbage collection waits for it. The kernel delays each clone while processes are moved between cgroups, for
+// seconds if a runtime starts many containers and commands. The API server of this process would not respond during that time.
 func ReserveThreads() { reserveThreads(reservedThreads) }
 
 func reserveThreads(n int) {

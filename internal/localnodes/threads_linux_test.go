@@ -1,7 +1,9 @@
 package localnodes
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +63,9 @@ func inRead(t *testing.T, fd int) (n int) {
 	call := fmt.Sprintf("%d 0x%x ", unix.SYS_READ, fd)
 	for _, path := range threads(t) {
 		text, err := os.ReadFile(path + "/syscall")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // the thread has exited
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@
 //	sim/scheduler           the scheduler's machine; sim/informer makes its events
 //	sim/agent               node agents
 //	sim/controllers         controllers; workload and descheduler are subpackages
-//	sim/displacement        eviction API and displacements; sim/budgets has the budget debits
+//	sim/displacement        the handler of the eviction API; sim/budgets has the ledger
 //	sim/fakeowners          owners that exist only by name
 //	sim/invariants          checks after every commit and scheduler step
 //

@@ -132,7 +132,7 @@ func (s *evictionStore) RestoreCondition(_ context.Context, p *corev1.Pod, c *co
 	})
 }
 
-// Record implements displacer.Store. The API server writes the record with a client of its own.
+// Record implements displacer.Store. The API server writes the record with a separate client.
 func (s *evictionStore) Record(ctx context.Context, r *enginedisplacement.Record) error {
 	s.record = *r
 	if s.remainingWrites == 0 {

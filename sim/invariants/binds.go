@@ -26,8 +26,8 @@ func (o openBinds) noteSent(n kubeclient.Binding) {
 	}
 }
 
-// checkBind checks BoundOnce: the scheduler decides no bind of a pod while a bind to another node, which it knows, may still
-// succeed.
+// checkBind checks BoundOnce. The scheduler must not bind a pod while a bind to another node may still succeed, if its
+// state contains that node.
 func (a *Checker) checkBind(e scheduling.Bind) {
 	uid := e.Pod.UID
 	open := slices.DeleteFunc(a.binds[uid], func(b *openBind) bool { return b.request != nil && b.request.IsSettled() })

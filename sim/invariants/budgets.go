@@ -104,7 +104,7 @@ func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget
 	return c.CurrentHealthy - c.DesiredHealthy
 }
 
-// checkDebit checks BudgetRespected of an update of a budget by the scheduler or the API server: the budget must allow as
+// checkDebit checks BudgetRespected of an update of a budget by the scheduler or the API server. The budget must allow as
 // many disruptions as are debited. It ignores changes that the displacing actor cannot have observed. The scheduler decides
 // by its cache, the API server by the store.
 func (a *Checker) checkDebit(before, b *policyv1.PodDisruptionBudget) {

@@ -11,7 +11,7 @@ import (
 type Operation struct {
 	// Cause is in the notices DeletingPod; may be nil.
 	Cause any
-	// Requests are the requests that the fault Partial ends; nil: each request by itself.
+	// Requests is the sequence of requests that the fault Partial ends; nil: each request is separate.
 	Requests *sim.Operation
 	// Log logs what a request has changed, instead of the client. before is nil for a new object, after for a deleted one.
 	Log func(before, after store.Object)

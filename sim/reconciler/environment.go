@@ -83,8 +83,8 @@ func (l *lock) Unlock() {
 	l.w.After(0, next.resume)
 }
 
-// timeoutContext is a context with a deadline in virtual time. A request ends at the deadline (sim/kubeclient); Done does
-// not, since nothing in a coroutine receives from a channel.
+// timeoutContext is a context with a deadline in virtual time. Requests (sim/kubeclient) and waits for locks end at the
+// deadline. Done is not closed then: nothing in a coroutine receives from a channel.
 type timeoutContext struct {
 	context.Context
 	w        *sim.World

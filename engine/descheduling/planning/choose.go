@@ -46,8 +46,8 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	return 0, ""
 }
 
-// checkReplacement returns why the replacement of the pod is not evaluated. No controller would
-// create it on another node, its scheduler is unknown, or such moves back off.
+// checkReplacement returns why the replacement of the pod is not evaluated. The possible reasons:
+// no controller would create it on another node, its scheduler is unknown, or such moves back off.
 func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	pod := m.Pod
 	if pod.Owner.UID == "" {

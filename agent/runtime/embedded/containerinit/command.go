@@ -175,7 +175,7 @@ func awaitReadable(fd int) error {
 		case err != nil:
 			return wrapError("polling the command", err)
 		case fds[1].revents != 0:
-			return &startError{"the agent has given up the command", 128}
+			return &startError{"the agent has stopped waiting for the command", 128}
 		case fds[0].revents != 0:
 			return nil
 		}
