@@ -36,7 +36,7 @@ func newEvictionTest(t *testing.T, change ...func(*eviction.Options)) evictionTe
 	return evictionTest{t, clientset(t, server.LoopbackConfig())}
 }
 
-// pod creates a running, ready pod.
+// pod creates a ready pod on node n1.
 func (e evictionTest) pod(name string) *corev1.Pod {
 	e.t.Helper()
 	pods := e.CoreV1().Pods("default")

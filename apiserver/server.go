@@ -30,7 +30,7 @@ import (
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
-// Server is an assembled, listening API server. Run makes it serve.
+// Server is an assembled, listening API server. Run serves requests.
 type Server struct {
 	options          Options
 	listener         net.Listener
@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close releases what New acquired. Run does so itself.
+// Close releases what New acquired. It is for callers that do not call Run.
 func (s *Server) Close() {
 	if s.chain != nil {
 		s.chain.destroy()
@@ -226,8 +226,8 @@ func (s *Server) certificateHosts() []string {
 }
 
 // ReservedNames returns the names and addresses of the serving certificate that certificates of nodes must not have.
-// The host name of this machine is also the default name of a node here. It is reserved only if the server listens on
-// it. A node gets a certificate for a DNS name only if that is the name of the node.
+// It omits the host name of this machine, which is the default name of a node here, unless the server listens on it.
+// A node gets a certificate for a DNS name only if that is the name of the node.
 func (s *Server) ReservedNames() []string {
 	names := pki.ReservedAltNames(s.serviceIP, s.certificateHosts()...)
 	out := names.DNS

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// AddObjects adds Kubernetes objects: what scheduling reads, and the scales of controllers. Pods are
-// added last because they refer to other objects.
+// AddObjects adds the Kubernetes objects that scheduling reads, and the scales of controllers. It adds
+// pods last, because they refer to other objects, and skips finished ones.
 func (c *Cluster) AddObjects(objects []runtime.Object) {
 	converter := conversion.New()
 	scales := scales{}

@@ -61,8 +61,8 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	}
 }
 
-// TestTerminatingPodsAreAwaited checks that the drain neither evicts a terminating pod nor reports it as
-// evicted.
+// TestTerminatingPodsAreAwaited checks that the drain waits for a terminating pod, but neither evicts it nor
+// reports it as evicted.
 func TestTerminatingPodsAreAwaited(t *testing.T) {
 	web := apiPod("web", "web-a", "n1")
 	now := metav1.Now()
@@ -93,8 +93,8 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	}
 }
 
-// TestInterruptedDrainHasNoExitCode checks that the text of an interrupted drain names no exit code,
-// since the exit code is that of the interrupt.
+// TestInterruptedDrainHasNoExitCode checks that the text of an interrupted drain names no exit code.
+// The process exits with the code of the interrupt instead.
 func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 	c := newFakeCluster(t, apiNode("n1"), apiNode("n2"), apiPod("web", "web-a", "n1"), apiPod("db", "db-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())

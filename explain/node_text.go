@@ -43,7 +43,7 @@ func (e *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
 	}
 }
 
-// resourceRow is the requested and allocatable amount of a resource.
+// resourceRow is the requested and allocatable amount of a resource, in the units of FormatQuantity.
 type resourceRow struct {
 	name                   string
 	requested, allocatable int64
@@ -126,7 +126,7 @@ func (e *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 	}
 }
 
-// writePending writes the pending pods that fit, and the reasons for which others do not.
+// writePending writes the pending pods that fit, and why the others do not.
 func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(e.Fits) == 0 && len(e.Rejected) == 0 {
 		b.WriteString("\nNo pending pods\n")

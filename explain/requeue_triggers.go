@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// eventDescriptions describe the cluster events.
+// eventDescriptions holds the text for each cluster event.
 var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.NodeAdded:                 "a node is added",
 	decision.NodeRemoved:               "a node is deleted",
@@ -39,10 +39,10 @@ var eventDescriptions = map[decision.ClusterEvents]string{
 // RequeueTrigger holds the events that requeue a pod for one plugin that rejected it.
 type RequeueTrigger struct {
 	Plugin decision.Plugin
-	Events []string // if empty, only an update of the pod
+	Events []string // empty if only an update of the pod requeues it
 }
 
-// RequeueTriggers returns the events that requeue a pod, by plugin.
+// RequeueTriggers returns the events that requeue a pod, for each plugin that rejected it.
 func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
 	for p := decision.SchedulingGates; p < decision.NumPlugins; p++ {

@@ -26,8 +26,8 @@ func (a annotatedRequest) AddAnnotation(key, value string) error {
 
 func (a annotatedRequest) GetUserInfo() user.Info { return a.user }
 
-// newTestPodSecurity returns the plugin with a configuration file, or without one if config is empty, and namespaces
-// with different labels.
+// newTestPodSecurity returns the plugin in a cluster of namespaces with different labels. config is the text of the
+// configuration file; "" means no file.
 func newTestPodSecurity(t *testing.T, config string) admission.Interface {
 	t.Helper()
 	var reader io.Reader

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// Names of the components in Kubernetes.
+// Names of the components in the ComponentStatus API.
 const (
 	Scheduler         = "scheduler"
 	ControllerManager = "controller-manager"
 )
 
-// A Check returns why a component is unhealthy. It must return when ctx is done.
+// A Check returns why a component is unhealthy, or nil if it is healthy. It must return when ctx is done.
 type Check func(ctx context.Context) error
 
 // Checks holds the check of each component. It may be used concurrently.
@@ -54,8 +54,8 @@ func (c *Checks) names() []string {
 	return names
 }
 
-// HTTPS returns a check that reads /healthz from HOST:PORT. Like Kubernetes, it does not verify the serving
-// certificate: the component is on this machine and may have a self-signed one. It sends no credentials.
+// HTTPS returns a check that reads /healthz from address, a HOST:PORT. The check sends no credentials. Like Kubernetes,
+// it does not verify the serving certificate: the component is on this machine and may have a self-signed one.
 func HTTPS(address string) Check {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},

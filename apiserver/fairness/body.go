@@ -20,13 +20,13 @@ import (
 const (
 	// bodyTimeout is the time in which a client must send the body of a request.
 	bodyTimeout = 30 * time.Second
-	// maxBytesPerUser and maxBytes limit the bytes in memory of the bodies of unfinished requests, of a
+	// maxBytesPerUser and maxBytes limit the memory, in bytes, for the bodies of unfinished requests of a
 	// user and of all users.
 	maxBytesPerUser, maxBytes = 32 << 20, 256 << 20
 	// maxBodiesPerUser and maxBodies limit the number of bodies that have not arrived completely, of a
 	// user and of all users.
 	maxBodiesPerUser, maxBodies = 1000, 8000
-	// chunkSize is how many bytes are charged before they are read.
+	// chunkSize is the number of bytes that readBody charges before it reads them.
 	chunkSize = 4 << 10
 )
 
@@ -45,7 +45,8 @@ type bufferedBody struct{ *bytes.Buffer }
 // Close implements io.Closer.
 func (bufferedBody) Close() error { return nil }
 
-// withCheck checks the bodies that withBody has read.
+// withCheck calls check with each body that withBody has read and returns 400 if check fails. limit is
+// that of withBody.
 func withCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, limit int64, check bodyCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -61,8 +62,9 @@ func withCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, li
 	})
 }
 
-// withBody reads the body of a request before the handler runs. limit is the maximum size. The
-// handler returns 413 for a larger body, and withBody does not read the remainder.
+// withBody reads the body of a request before the handler runs, unless the request is long-running.
+// limit is the maximum size in bytes; 0 means no limit. The handler returns 413 for a larger body, and
+// withBody does not read the remainder.
 func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -108,8 +110,8 @@ func refuseBody(w http.ResponseWriter, r *http.Request, serializer runtime.Negot
 	responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
 }
 
-// readBody reads at most one byte more than limit, or everything if limit is not positive. It charges the bytes of a chunk
-// before it reads them, because the client may send them slowly.
+// readBody reads at most one byte more than limit, or everything if limit is not positive. It charges each chunk before
+// reading it, because the client may send it slowly.
 func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, error) {
 	if limit <= 0 {
 		limit = 1 << 62

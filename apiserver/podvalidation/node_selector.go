@@ -26,8 +26,8 @@ func (r *errorCollector) validateNodeSelector(selector *corev1.NodeSelector, pat
 	}
 }
 
-// validateNodeSelectorTerm validates label values only in required terms. Preferred terms with invalid
-// values were always accepted and never match.
+// validateNodeSelectorTerm validates a term. It validates label values only if checkValues is true, as for
+// required terms. Kubernetes accepts invalid values in preferred terms, which then never match.
 func (r *errorCollector) validateNodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
 	for i := range term.MatchExpressions {
 		r.validateNodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// validateOperatingSystem rejects fields that the operating system does not support.
+// validateOperatingSystem rejects fields that the pod's operating system does not support.
 func (c *podValidator) validateOperatingSystem(path *field.Path) {
 	os := c.spec.OS
 	if os == nil {
@@ -100,8 +100,8 @@ func (c *podValidator) forbidLinuxFields(path *field.Path) {
 	})
 }
 
-// validateWindowsHostProcess requires that all containers are HostProcess containers if one is, and
-// hostNetwork.
+// validateWindowsHostProcess requires that a pod with a HostProcess container has only such containers
+// and uses hostNetwork.
 func (c *podValidator) validateWindowsHostProcess(path *field.Path) {
 	podValue := hostProcessOf(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
 	containers, hostProcesses := 0, 0
@@ -127,7 +127,7 @@ func (c *podValidator) validateWindowsHostProcess(path *field.Path) {
 	}
 }
 
-// hostProcessOf returns the option, or nil if it is not set.
+// hostProcessOf returns options.HostProcess, or nil if options is nil.
 func hostProcessOf(options *corev1.WindowsSecurityContextOptions) *bool {
 	return podfields.Deref(options).HostProcess
 }

@@ -13,7 +13,8 @@ const (
 	maxExponent = 64
 )
 
-// CheckText returns an error if the text exceeds the limits. Texts that are no quantities pass.
+// CheckText returns an error if text is too long for a quantity or has too large an exponent. It does not check
+// whether text is a quantity.
 func CheckText(text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > maxLength {
@@ -30,8 +31,8 @@ func CheckText(text string) error {
 	return fmt.Errorf("quantity %q: the exponent must be from %d to %d", text, -maxExponent, maxExponent)
 }
 
-// suspicious reports whether JSON may contain a quantity that exceeds the limits. It considers words, the longest
-// sequences of the characters of quantities and letters. Unicode escapes may hide digits.
+// suspicious reports whether JSON may contain a quantity that exceeds the limits. It checks each maximal sequence of
+// isWord characters. It also returns true for a Unicode escape, which may hide digits.
 func suspicious(data []byte) bool {
 	for i := 0; i < len(data); {
 		if !isWord[data[i]] {
@@ -55,7 +56,7 @@ func suspicious(data []byte) bool {
 	return false
 }
 
-// isWord holds the characters of words.
+// isWord reports, by character, whether a quantity or a word may contain it.
 var isWord = func() (out [256]bool) {
 	for c := range len(out) {
 		out[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == '+' || c == '-'

@@ -23,7 +23,7 @@ import (
 type Set struct {
 	// Scheme has every type in its version and as __internal.
 	Scheme *runtime.Scheme
-	// External has the versions only. OpenAPI names come from it.
+	// External has every type in its version only. OpenAPI names come from it.
 	External *runtime.Scheme
 	// Codecs encode and decode with Scheme.
 	Codecs serializer.CodecFactory
@@ -39,7 +39,8 @@ var requestTypes = map[schema.GroupVersion][]runtime.Object{
 	policyv1.SchemeGroupVersion:         {&policyv1.Eviction{}},
 }
 
-// New builds the schemes of the table. It returns an error if a version has a type twice.
+// New builds the schemes of the table. It returns an error if a kind shares the store of a kind that
+// the table lacks. It panics if two different types have the same version and kind.
 func New(table []kinds.Kind) (*Set, error) {
 	s := runtime.NewScheme()
 	external := runtime.NewScheme()

@@ -136,7 +136,8 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	}))
 }
 
-// startControllers starts the controllers with the CA of the API server, which may be in a file.
+// startControllers starts the controllers. It loads the CA of the API server if config has only
+// the path of its file.
 func startControllers(group *rungroup.Group, config *rest.Config, s settings.Settings, status *controllermanager.StatusServer, names []string) error {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {
@@ -145,8 +146,8 @@ func startControllers(group *rungroup.Group, config *rest.Config, s settings.Set
 	return controllermanager.Start(group, config, loaded.CAData, s, status, names...)
 }
 
-// newStatusServer listens on --metrics-bind-address. If the address is the default and
-// taken, it uses another port.
+// newStatusServer listens on --metrics-bind-address. If the flag is not given and its
+// default port is taken, newStatusServer listens on a free port.
 func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, addressGiven bool) (*controllermanager.StatusServer, error) {
 	if f.metricsAddress == "" {
 		return controllermanager.NewStatusServer(nil, set), nil
@@ -163,8 +164,9 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, 
 	return controllermanager.NewStatusServer(listener, set), nil
 }
 
-// runElected runs work while this process holds the Lease. Work gets a client
-// configuration that stops sending when the Lease is lost.
+// runElected runs work while this process holds the Lease. Clients that work creates from its
+// configuration stop sending requests when the Lease is lost. Without leader election,
+// runElected runs work directly.
 func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
 	if !f.election.enabled {
 		return work(ctx, config)
@@ -184,7 +186,8 @@ func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []s
 	}}, nil
 }
 
-// conflictExit sets the exit code of errors about a running upstream component.
+// conflictExit adds the exit code cli.ExitConflict to errors about a running upstream
+// component. It returns other errors unchanged.
 func conflictExit(err error) error {
 	var conflict *upstreamguard.ConflictError
 	var running *upstreamguard.AlreadyRunningError

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/reports"
 )
 
-// explainNodeAgent prints a report of the node's agent.
+// explainNodeAgent prints the disk or pressure report of the agent on a node.
 func explainNodeAgent(ctx context.Context, w io.Writer, source objectSource, node, reportName string, output *cli.Output, all bool) error {
 	if len(source.dumps) > 0 {
 		return fmt.Errorf("explain node %s --%s: -f %s: a dump has no reports of agents; remove -f", node, reportName, source.dumps[0])

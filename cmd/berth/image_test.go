@@ -96,7 +96,6 @@ func TestImageCommands(t *testing.T) {
 	}
 }
 
-// TestDefaultImagesDir checks which image directory is the default.
 func TestDefaultImagesDir(t *testing.T) {
 	for name, tc := range map[string]struct {
 		agent, up     bool

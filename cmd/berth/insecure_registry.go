@@ -14,7 +14,7 @@ func insecureRegistryFlag(flags *pflag.FlagSet, registries *[]string) {
 	flags.StringSliceVar(registries, "insecure-registry", nil, "registries that the embedded runtime may use with plain HTTP, as `HOST` or HOST:PORT; all others must use HTTPS")
 }
 
-// validateInsecureRegistries validates --insecure-registry.
+// validateInsecureRegistries returns an error unless each entry is HOST or HOST:PORT.
 func validateInsecureRegistries(list []string) error {
 	for _, r := range list {
 		host, port := r, ""

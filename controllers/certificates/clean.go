@@ -8,7 +8,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// Retention times of requests, as in kube-controller-manager.
+// Retention times of CertificateSigningRequests, as in kube-controller-manager.
 const (
 	decidedRetention = time.Hour
 	pendingRetention = 24 * time.Hour

@@ -12,8 +12,8 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/restclient" // rest_client_*: requests of all clients in the process
 )
 
-// NewMux returns a mux with /metrics and /configz; callers may add paths. Of the process-wide metrics of Kubernetes
-// libraries it exposes those whose names start with one of the prefixes.
+// NewMux returns a mux that serves metrics at /metrics and config, as JSON, at /configz. /metrics includes the
+// process-wide metrics of Kubernetes libraries whose names start with one of the prefixes. Callers may add paths.
 func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.ServeMux {
 	mux := http.NewServeMux()
 	gatherers := prometheus.Gatherers{metrics, prometheus.GathererFunc(filterByPrefix(legacyregistry.DefaultGatherer.Gather, prefixes))}
@@ -25,7 +25,7 @@ func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.S
 	return mux
 }
 
-// filterByPrefix gathers the metrics whose names start with one of the prefixes.
+// filterByPrefix returns a function that gathers only metrics whose names start with one of the prefixes.
 func filterByPrefix[F interface{ GetName() string }](gather func() ([]F, error), prefixes []string) func() ([]F, error) {
 	return func() ([]F, error) {
 		if len(prefixes) == 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// HoldSupport describes whether the node of a move can be reserved until the replacement is
-// scheduled.
+// HoldSupport describes whether the descheduler can reserve the target node of a move until the
+// replacement is scheduled.
 type HoldSupport struct {
 	Supported bool   `json:"supported"`
-	Reason    string `json:"reason,omitempty"` // empty: for all pods
+	Reason    string `json:"reason,omitempty"` // why Supported is false
 	// UnsupportedSchedulers are the schedulers that do not honor Holds while others do.
 	UnsupportedSchedulers []string `json:"unsupportedSchedulers,omitempty"`
 }
 
-// String describes the support in a line.
+// String describes the support in one line.
 func (s HoldSupport) String() string {
 	const currentNode = "a pod moves only if its scheduler cannot choose its current node again"
 	if s.Supported && len(s.UnsupportedSchedulers) > 0 {
@@ -83,7 +83,7 @@ func (r *Runner) detectHoldSupport(ctx context.Context, now time.Time) HoldSuppo
 	return HoldSupport{Supported: true, UnsupportedSchedulers: unsupported}
 }
 
-// schedulers returns the schedulers of the pods that could move.
+// schedulers returns the names of the schedulers of the pods that could move.
 func (cs *clusterState) schedulers() []string {
 	names := map[string]bool{}
 	for _, p := range cs.pods {

@@ -20,8 +20,8 @@ type podAddress struct {
 	ready   bool
 }
 
-// newSubsets returns the Endpoints subsets of a Service: its addresses, grouped by ports.
-// truncated reports whether there were too many addresses; ready ones take precedence.
+// newSubsets returns the Endpoints subsets of a Service: the addresses of its pods, grouped by ports.
+// If there are more than maxAddresses, newSubsets prefers ready ones and truncated is true.
 func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSubset, truncated bool) {
 	var addresses []podAddress
 	ports := map[types.UID][]corev1.EndpointPort{}

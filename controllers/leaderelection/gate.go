@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrLost reports that the Lease was lost. Another instance may lead now; this one sends no requests any more.
+// ErrLost reports that the Lease was lost. Another instance may lead now, so this one stops sending requests.
 var ErrLost = errors.New("leader election lost: the Lease was not renewed in time")
 
 var errNotHeld = errors.New("request not sent: the Lease is not held")
@@ -49,7 +49,7 @@ func (g *Gate) recordRenewal(sent time.Time) {
 	g.timer.Reset(remaining)
 }
 
-// expire closes the gate, unless a renewal has succeeded meanwhile.
+// expire closes the gate permanently, unless a renewal has succeeded in the meantime.
 func (g *Gate) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +82,8 @@ func elapsed(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// Wrap puts the gate in front of a transport. Use it with rest.Config.Wrap.
+// Wrap returns a transport that sends requests through next while the gate is open. When the gate closes permanently,
+// the transport cancels the requests in flight. Use it with rest.Config.Wrap.
 func (g *Gate) Wrap(next http.RoundTripper) http.RoundTripper { return &gatedTransport{g, next} }
 
 type gatedTransport struct {
@@ -113,7 +114,7 @@ func (t *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper gives client-go access to the wrapped transport.
 func (t *gatedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// trackedBody ends the supervision of a request when its response body is closed.
+// trackedBody calls done when the caller closes the response body.
 type trackedBody struct {
 	io.ReadCloser
 	done func()

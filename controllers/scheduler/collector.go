@@ -25,7 +25,7 @@ var (
 	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods in the cache.", []string{"type"}, nil)
 )
 
-// collector exposes the state after the last step.
+// collector exposes the state after the last step of the scheduling loop.
 type collector struct{ m *metrics }
 
 // Describe implements prometheus.Collector.
@@ -71,13 +71,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
 }
 
-// rejectedCollector exposes which plugins reject how many pending pods. It queries the loop.
+// rejectedCollector exposes the number of pending pods that each plugin rejected. It queries the scheduling loop.
 type rejectedCollector struct{ s *scheduler }
 
 // Describe implements prometheus.Collector.
 func (c *rejectedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- rejectedDesc }
 
-// Collect implements prometheus.Collector. If the loop does not answer in time it reports the previous values.
+// Collect implements prometheus.Collector. If the loop does not answer within a second, it reports the previous values.
 func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"github.com/berthproject/berth/internal/recording"
 )
 
-// watchHolds makes the scheduler honor Holds if the API serves them, and logs if it does not.
+// watchHolds makes the scheduler honor Holds while the API serves them and this user may read them. It logs when
+// that is not the case.
 func (s *scheduler) watchHolds() error {
 	client, err := v1alpha1.NewClient(clientConfig(s.o.Config))
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *scheduler) watchHolds() error {
 	return nil
 }
 
-// registerHoldsServed exposes whether Holds are served.
+// registerHoldsServed registers and returns the gauge that exposes whether Holds are served.
 func (m *metrics) registerHoldsServed() prometheus.Gauge {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_scheduler_holds_served",
 		Help: "1 if Hold objects are served and honored, 0 if they are not or if it is not known yet."})

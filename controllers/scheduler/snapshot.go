@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxListedPerPool is the maximum number of pods of each queue in a snapshot.
+	// maxListedPerPool is the maximum number of pods per queue in a snapshot.
 	maxListedPerPool = 5000
-	// maxClassesPerStep is the number of equivalence classes that the loop visits per query.
+	// maxClassesPerStep is the maximum number of equivalence classes that the scheduling loop visits per query.
 	maxClassesPerStep = 5000
 	// snapshotAge is the minimum time for which a snapshot is reused.
 	snapshotAge = time.Second
@@ -26,17 +26,17 @@ const (
 	snapshotFactor = 10
 )
 
-// cachedSnapshot is a copy of a part of the machine's state for readers.
+// cachedSnapshot caches a copy of a part of the scheduling machine's state for readers outside of the loop.
 type cachedSnapshot[T any] struct {
 	clock    clock.PassiveClock
 	mu       sync.Mutex
-	at       time.Time     // of the copy; zero: none
-	duration time.Duration // of the copy
+	at       time.Time     // when the copy was made; zero: no copy yet
+	duration time.Duration // how long the copy took
 	value    T
 }
 
-// get returns the last copy and its time, or a new copy if the last one is too old. If the loop does not
-// answer in time, it returns the last copy and an error.
+// get returns the last copy and its time, or a new copy if the last one is too old. If read fails, get
+// returns the last copy and the error.
 func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ type queueState struct {
 	pods   []queue.PendingPod // at most maxListedPerPool of each queue, in queue order
 }
 
-// copyQueue copies the queue in the loop and sorts it outside.
+// copyQueue copies the queue in the scheduling loop and sorts the copy outside of it.
 func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 	var out queueState
 	err := s.queryLoop(ctx, func(m *scheduling.Machine) {
@@ -91,7 +91,7 @@ type rejectionKey struct {
 }
 
 // countRejections counts the pending pods by the plugins that rejected them. Each query of the loop visits
-// maxClassesPerStep equivalence classes.
+// at most maxClassesPerStep equivalence classes.
 func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {
@@ -107,7 +107,7 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	return out, nil
 }
 
-// byPlugin calls f with the number of pods that each plugin rejected.
+// byPlugin calls f for each plugin and profile with the number of pods that the plugin rejected, in random order.
 func (r rejections) byPlugin(f func(plugin decision.Plugin, profile string, n int)) {
 	type key struct {
 		plugin  decision.Plugin

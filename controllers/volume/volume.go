@@ -43,8 +43,8 @@ func (ctrl *controller) reconcilePhase(ctx context.Context, v *corev1.Persistent
 	return v, nil
 }
 
-// claimOf returns the claim that a volume names, or nil if that claim does not exist any more. If the cache lacks the
-// claim, it reads the API server, since data may be deleted as a consequence.
+// claimOf returns the claim that a volume references, or nil if that claim does not exist any more. If the cache lacks
+// the claim, claimOf reads it from the API server, because a nil result may cause data to be deleted.
 func (ctrl *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
 	c, err := ctrl.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)
 	if err == nil && c.UID == ref.UID {
@@ -60,7 +60,8 @@ func (ctrl *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference
 	return c, nil
 }
 
-// release releases a volume whose claim was deleted and applies its reclaim policy.
+// release sets the phase of a volume whose claim was deleted to Released. It sets the phase to Failed if
+// Berth cannot apply the reclaim policy.
 func (ctrl *controller) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	if v.Status.Phase == corev1.VolumeFailed {
 		return v, nil
@@ -86,8 +87,9 @@ func (ctrl *controller) markFailed(ctx context.Context, v *corev1.PersistentVolu
 	return v, err
 }
 
-// unbind removes the reservation of a volume for a claim that is bound to another volume. A volume that was
-// provisioned for the claim is released. A reservation by the author of the volume stays.
+// unbind makes a volume available again after its claim was bound to another volume. If the author of the volume set
+// the claim reference, unbind removes only its UID, and the reservation stays. It releases a provisioned volume with
+// the reclaim policy Delete instead.
 func (ctrl *controller) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	_, provisioned := v.Annotations[volume.AnnDynamicallyProvisioned]
 	if provisioned && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {

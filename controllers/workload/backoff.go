@@ -9,15 +9,15 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// BackOffReason is the reason of the event that pod creation is delayed.
+// BackOffReason is the reason of the event about delayed pod creation.
 const BackOffReason = "BackOff"
 
-// NotBefore returns until when an owner must not create a pod, and why. The time is zero if it need not wait. node is
-// the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler, which honors Holds.
-// failures are the recorded failures of the owner's pods.
+// NotBefore returns until when an owner must not create a pod, and the reason. The time is zero if the owner may
+// create one now. node is the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler,
+// which honors Holds. failures are the recorded failures of the owner's pods.
 //
-// A Hold replaces the failures that led to it. When it ends early they are ignored, since their cause
-// has ended.
+// A Hold replaces the failures that led to it. When the Hold ends early, NotBefore ignores them, since their cause has
+// ended.
 func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, failures []workload.PodFailure) (until time.Time, reason string) {
 	if a != nil && a.backoffDisabled {
 		return time.Time{}, ""
@@ -40,8 +40,8 @@ func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, fail
 	return until, fmt.Sprintf("Creating no pod until %s: the last pods on node %s failed immediately with %s", formatTime(until), last.Node, last.Cause)
 }
 
-// DisableBackoff makes NotBefore return no time, so that pods are replaced at once, as upstream. It must be called
-// before NotBefore.
+// DisableBackoff makes NotBefore always return the zero time. Controllers then replace pods at once, as upstream. Call
+// it before NotBefore.
 func (a *AvoidHolds) DisableBackoff() { a.backoffDisabled = true }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

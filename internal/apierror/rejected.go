@@ -6,8 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRejected reports whether an error proves that the API server did not execute the request. An error without a
-// status is a connection error. Timeouts and server errors may be returned after the write.
+// IsRejected reports whether an error proves that the API server did not execute the request. It returns false for
+// errors without a status, such as connection errors, and for timeouts and server errors, which may follow a write.
 func IsRejected(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagTypeText describes values of the flag types.
+// flagTypeText describes the accepted values of each flag type.
 var flagTypeText = map[string]string{
 	"int": "a whole number", "int32": "a whole number", "int64": "a whole number",
 	"uint": "a whole number of at least 0", "uint16": "a whole number from 0 to 65535", "uint32": "a whole number of at least 0", "uint64": "a whole number of at least 0",
 	"float32": "a number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
 }
 
-// flagTypeRange has the accepted values of integer types, for values that are out of range.
+// flagTypeRange has the range of each integer type, for errors about values outside of it.
 var flagTypeRange = map[string]string{
 	"int": "-9223372036854775808 to 9223372036854775807", "int32": "-2147483648 to 2147483647", "int64": "-9223372036854775808 to 9223372036854775807",
 	"uint": "0 to 18446744073709551615", "uint16": "0 to 65535", "uint32": "0 to 4294967295", "uint64": "0 to 18446744073709551615",
@@ -46,7 +46,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
 }
 
-// suggestFlags returns a suggestion of flags with a name similar to the unknown one.
+// suggestFlags returns text that suggests flags with a name similar to the unknown one, or "".
 func suggestFlags(flags *pflag.FlagSet, unknown *pflag.NotExistError) string {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return ""

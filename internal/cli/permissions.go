@@ -21,7 +21,7 @@ const reviewTimeout = 10 * time.Second
 
 // RequirePermission returns an error, which ends with advice, if the credential lacks a permission that the component
 // needs. Without this check the component would start and log each rejected request. RequirePermission returns nil if
-// the API server does not respond yet.
+// the access review fails, since the API server may not respond yet.
 func RequirePermission(ctx context.Context, config *rest.Config, attributes authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -51,8 +51,8 @@ func currentUser(ctx context.Context, client kubernetes.Interface) string {
 }
 
 // CredentialNode returns the node that a credential belongs to, or "". It queries the server
-// only if the credential is not a certificate, because an agent may start before the
-// server.
+// only if the credential is not a node's certificate, because an agent may start before
+// the server.
 func CredentialNode(ctx context.Context, config *rest.Config) string {
 	if name := certificateNode(config); name != "" {
 		return name

@@ -8,10 +8,10 @@ import (
 // upstreamComponent is a Kubernetes component whose flags a command replaces.
 type upstreamComponent struct {
 	name  string
-	flags map[string]string // how Berth configures what a flag does; see upstreamHint
+	flags map[string]string // the hint for each flag; see upstreamHint
 }
 
-// upstreamComponents lists the components that a command replaces.
+// upstreamComponents lists the components that each command replaces.
 var upstreamComponents = map[string][]upstreamComponent{
 	"agent":       {{"the kubelet", kubeletFlags}},
 	"drain":       {{"kubectl drain", kubectlDrainFlags}},
@@ -21,15 +21,15 @@ var upstreamComponents = map[string][]upstreamComponent{
 	"up":          {{"the kubelet", kubeletFlags}, {"kube-scheduler", schedulerFlags}, {"kube-controller-manager", controllerManagerFlags}},
 }
 
-// Prefixes of the hints in the tables. The remainder of such a hint is the path of a field.
+// Prefixes of hints that consist of a configuration kind and the path of a field in it.
 const (
 	kubeletField   = "KubeletConfiguration "
 	schedulerField = "KubeSchedulerConfiguration "
 	berthField     = "BerthConfiguration "
 )
 
-// upstreamHint returns an error message about an upstream flag that a command does not have. The message names the
-// replacement. It is "" if the replaced components have no such flag.
+// upstreamHint returns an error message about an upstream flag that a command does not have, with the replacement of
+// the flag. It returns "" if the replaced components have no such flag.
 func upstreamHint(command, flag string) string {
 	for _, c := range upstreamComponents[command] {
 		hint, found := c.flags[flag]
@@ -61,7 +61,7 @@ const (
 	leaseOnly       = "the lock is a Lease"
 )
 
-// sharedFlags are flags of all components: logs, serving, feature gates.
+// sharedFlags holds the hints for flags that components share: logs, serving, feature gates.
 var sharedFlags = map[string]string{
 	"feature-gates": "features with an option are in BerthConfiguration (`berth config`); the others cannot be switched",
 

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// strategies lists the plugins of the Kubernetes descheduler, in the order in which
-// converted policies enable them.
+// strategies lists the strategy plugins of the Kubernetes descheduler, in the order in
+// which converted policies enable them.
 var strategies = []struct {
 	name, point string
 	build       func(*pluginReader) descheduling.Strategy

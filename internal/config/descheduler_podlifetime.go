@@ -80,7 +80,7 @@ func (r *pluginReader) failedPods() descheduling.Strategy {
 		MinAge: r.seconds("minPodLifetimeSeconds", &minAge), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
 }
 
-// validateExitCodes reports impossible exit codes.
+// validateExitCodes reports exit codes outside of 0 to 255.
 func (r *pluginReader) validateExitCodes(list []int32) {
 	for i, c := range list {
 		if c < 0 || c > 255 {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
-// kubernetesMetrics is the only supported source of usage.
+// kubernetesMetrics is the only supported metrics source.
 const kubernetesMetrics = "KubernetesMetrics"
 
 type lowNodeUtilizationArgs struct {
@@ -75,7 +75,7 @@ func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
 		OnlyThresholdingResources: slices.Contains(a.EvictionModes, mode), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
 }
 
-// thresholds compiles percentages for at least one resource.
+// thresholds validates and compiles percentages by resource. It requires at least one.
 func (r *pluginReader) thresholds(field string, in map[string]float64) (out plugins.Thresholds) {
 	if len(in) == 0 {
 		r.argErrorf("%s: must be given, a percentage for at least one resource, such as cpu: 20", field)

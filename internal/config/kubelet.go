@@ -51,7 +51,7 @@ type Kubelet struct {
 	NodeStatusImages   int32 // maximum number of images in the status; negative: all
 
 	StaticPodPath      string        // "": no static pods
-	FileCheckFrequency time.Duration // of StaticPodPath
+	FileCheckFrequency time.Duration // interval between reads of StaticPodPath
 
 	ClusterDNS           []string
 	ClusterDomain        string

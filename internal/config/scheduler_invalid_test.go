@@ -17,8 +17,8 @@ func read(file string) (KubeScheduler, error) {
 	return ReadKubeScheduler(docs[0])
 }
 
-// TestInvalidSchedulerFiles compares the errors with the .txt file next to each file of
-// testdata/faulty. "..." at the end of a line stands for any text.
+// TestInvalidSchedulerFiles compares the error of each file in testdata/faulty with the .txt
+// file next to it. "..." at the end of a line matches any text.
 func TestInvalidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/faulty/*.yaml")
 	if err != nil || len(files) < 30 {

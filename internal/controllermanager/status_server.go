@@ -30,14 +30,14 @@ const (
 type StatusServer struct {
 	// Certificate is the serving certificate; nil means a self-signed one.
 	Certificate   componentserver.Certificate
-	listener      net.Listener // nil: serve nothing
-	config        any          // for /configz
-	Registry      *prometheus.Registry
+	listener      net.Listener         // nil: serve nothing
+	config        any                  // for /configz
+	Registry      *prometheus.Registry // served at /metrics
 	displacements *metrics.Displacements
 	informers     atomic.Pointer[informers.SharedInformerFactory] // nil until the controllers run
 }
 
-// NewStatusServer returns a StatusServer. listener may be nil.
+// NewStatusServer returns a StatusServer. If listener is nil, the server serves nothing.
 func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer {
 	queues.EnableMetrics()
 	s := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
@@ -61,14 +61,14 @@ func (s *StatusServer) ready() error {
 	return nil
 }
 
-// Serve starts the server, which runs until ctx ends and is counted in wg. It authorizes clients with requests through
-// config.
+// Serve starts the server, which runs until ctx is done, and adds its goroutines to wg. The server uses config for the
+// requests that authorize its clients.
 func (s *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
 	if s.listener == nil {
 		return nil
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // few clients need authorization
+	config.QPS = -1 // no rate limit: few clients need authorization
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -8,19 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NewDisruptionTarget returns the DisruptionTarget condition of a pod that is displaced. reason is that of the
-// displacement's cause. A zero time leaves the transition time unset.
+// NewDisruptionTarget returns the DisruptionTarget condition, with status True, of a pod that is displaced. reason is
+// the condition's reason, such as TerminationByKubelet. A zero time leaves the transition time unset.
 func NewDisruptionTarget(reason, message string, at time.Time) corev1.PodCondition {
 	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, Message: message,
 		LastTransitionTime: metav1.NewTime(at)}
 }
 
-// NewClearedDisruptionTarget returns the DisruptionTarget condition of a pod that is not displaced after all.
+// NewClearedDisruptionTarget returns the DisruptionTarget condition, with status False, of a pod whose displacement did
+// not happen.
 func NewClearedDisruptionTarget(at time.Time) corev1.PodCondition {
 	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(at)}
 }
 
-// DisruptionTarget returns the DisruptionTarget condition of a pod with any status, or nil.
+// DisruptionTarget returns the DisruptionTarget condition of a pod, whatever its status, or nil if the pod has none.
 func DisruptionTarget(p *corev1.Pod) *corev1.PodCondition {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget {
@@ -54,7 +55,8 @@ func SetDisruptionTarget(p *corev1.Pod, c corev1.PodCondition) (changed bool, pr
 	return true, previous
 }
 
-// RestoreDisruptionTarget replaces the DisruptionTarget condition of a pod, if it has one; nil removes it.
+// RestoreDisruptionTarget replaces the DisruptionTarget condition of a pod with c, or removes it if c is nil. It does
+// not add a condition to a pod without one.
 func RestoreDisruptionTarget(p *corev1.Pod, c *corev1.PodCondition) {
 	switch existing := DisruptionTarget(p); {
 	case c == nil:
@@ -64,8 +66,8 @@ func RestoreDisruptionTarget(p *corev1.Pod, c *corev1.PodCondition) {
 	}
 }
 
-// DisruptionTargetPatch returns the entry of a status patch that writes the condition. It has no probe time, which
-// the condition does not use.
+// DisruptionTargetPatch returns the entry of a status patch that writes the condition. The entry has no lastProbeTime,
+// which this condition does not use.
 func DisruptionTargetPatch(c corev1.PodCondition) map[string]any {
 	entry := map[string]any{"type": c.Type, "status": c.Status, "lastTransitionTime": c.LastTransitionTime}
 	if c.Reason != "" {

@@ -10,8 +10,8 @@ import (
 )
 
 // key is a reusable buffer for the fields of a pod that convertPodSpec reads.
-// Every string is preceded by its length and every list by its count, so different
-// pods have different bytes. Each part that a pod lacks costs one zero byte.
+// A length precedes each string and list, so different pods have different bytes.
+// A missing field is one zero byte.
 type key struct {
 	b     []byte
 	names []string // scratch for the sorted keys of a map

@@ -22,13 +22,13 @@ type Decision struct {
 	Attempt   int       `json:"attempt,omitempty"` // from 1
 	Node      string    `json:"node,omitempty"`
 	Message   string    `json:"message,omitempty"` // as in the pod's event
-	Plugins   []string  `json:"plugins,omitempty"` // that rejected the pod
+	Plugins   []string  `json:"plugins,omitempty"` // plugins that rejected the pod
 	Victims   []string  `json:"victims,omitempty"` // namespace/name
-	Outcome   string    `json:"outcome,omitempty"` // of the request
+	Outcome   string    `json:"outcome,omitempty"` // outcome of the API request
 	Reason    string    `json:"reason,omitempty"`  // empty on success
 }
 
-// Decisions appends decisions of one writer to a directory, which may also hold displacements.
+// Decisions appends decisions of one writer to a directory, which may also hold displacement records.
 type Decisions struct{ j *Journal }
 
 // OpenDecisions opens a directory to append decisions; see Open.
@@ -56,7 +56,7 @@ func (d *Decisions) Append(list ...Decision) error {
 	return d.j.append(lines.Bytes())
 }
 
-// Close closes the journal.
+// Close closes the journal. It does nothing on nil.
 func (d *Decisions) Close() error {
 	if d == nil {
 		return nil
@@ -64,8 +64,8 @@ func (d *Decisions) Close() error {
 	return d.j.Close()
 }
 
-// ReadDecisions returns the decisions about the pods of a name, the oldest first. Unreadable
-// lines are skipped and returned as lineErrors.
+// ReadDecisions returns the decisions about all pods with the given name, oldest first. It skips
+// unreadable lines and returns their errors as lineErrors.
 func ReadDecisions(dir, namespace, name string) (list []Decision, lineErrors []error, err error) {
 	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestReadDecisionsSkipsUnreadableLines checks that decisions are filtered and sorted, and that an unreadable and an
-// incomplete line do not hide others.
+// TestReadDecisionsSkipsUnreadableLines checks that ReadDecisions filters and sorts decisions. It must return the other
+// decisions of a file with an unreadable and an incomplete line.
 func TestReadDecisionsSkipsUnreadableLines(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Unix(1e9, 0).UTC()

@@ -29,8 +29,8 @@ func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	return ReservedAltNames(serviceIP, hosts...)
 }
 
-// ReservedAltNames returns the names of APIServerAltNames without the host name of this machine, which is also the
-// default name of a node on this machine.
+// ReservedAltNames is like APIServerAltNames but does not add the host name of this machine, which is the default name
+// of its node.
 func ReservedAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	n := AltNames{
 		DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
@@ -51,8 +51,8 @@ func ReservedAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	return n
 }
 
-// ServingPair returns the paths of a certificate and key for names. It renews them if they are
-// missing, due for renewal, or lack a name.
+// ServingPair returns the paths of a certificate and key for names. It creates missing files, and
+// replaces a certificate that is due for renewal, lacks a name, or does not match the CA or the key.
 func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err error) {
 	certFile, keyFile = a.path("apiserver.crt"), a.path("apiserver.key")
 	key, err := loadOrCreateKey(keyFile, false)
@@ -105,8 +105,8 @@ func (a *Authority) isSignedByCA(cert *x509.Certificate) bool {
 	return cert.CheckSignatureFrom(a.cert) == nil
 }
 
-// RunRenewal checks and renews the CA, the serving certificate and that of FrontProxy every interval until ctx is done.
-// It passes errors to report and retries. The generic server reloads the files itself.
+// RunRenewal renews the CA certificate, the serving certificate and that of FrontProxy when they are due. It checks
+// them every interval until ctx is done, and passes errors to report. The generic server reloads the files itself.
 func (a *Authority) RunRenewal(ctx context.Context, interval time.Duration, names AltNames, report func(error)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -17,7 +17,7 @@ func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 	return append(errs, checks.NonNegative(r.Revision, field.NewPath("revision"))...)
 }
 
-// ValidateControllerRevisionUpdate rejects changes of the data.
+// ValidateControllerRevisionUpdate validates an update, which must not change the data.
 func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, ValidateControllerRevision(r)...)

@@ -17,8 +17,8 @@ import (
 // SelectorMismatchText is the error for a selector that does not match the template.
 const SelectorMismatchText = "`selector` does not match template `labels`"
 
-// RequiredSelector validates the selector of a workload that requires one. owner is e.g.
-// "deployment".
+// RequiredSelector validates the selector of a workload that requires one. Errors contain owner,
+// e.g. "deployment".
 func RequiredSelector(s *metav1.LabelSelector, allowInvalidLabels bool, owner string, path *field.Path) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(path, "")}
@@ -30,8 +30,8 @@ func RequiredSelector(s *metav1.LabelSelector, allowInvalidLabels bool, owner st
 	return errs
 }
 
-// MatchingTemplate requires the selector to match the template's labels. A missing selector matches
-// nothing.
+// MatchingTemplate requires s to match the template's labels. It accepts an empty selector, which
+// other checks report, but not labels.Nothing().
 func MatchingTemplate(s labels.Selector, template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	if s.Empty() || s.Matches(labels.Set(template.Labels)) {
 		return nil
@@ -63,8 +63,8 @@ func ReplicaTemplate(template *corev1.PodTemplateSpec, s labels.Selector, replic
 	return append(errs, AlwaysRestartTemplate(template, "ReplicaSet", path)...)
 }
 
-// NoSharedWritableDisks rejects writable disks that only one node can mount, for more than one
-// replica.
+// NoSharedWritableDisks rejects writable GCE persistent disks. Only one node can mount them, so
+// workloads with more than one replica cannot use them.
 func NoSharedWritableDisks(volumes []corev1.Volume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range volumes {
@@ -87,8 +87,8 @@ func NameWarning(name string) []string {
 
 var templatePath = field.NewPath("spec", "template")
 
-// TemplateWarnings returns warnings for the template. It returns none if an update does not change
-// the spec.
+// TemplateWarnings returns warnings for the template, or none if an update does not change the spec.
+// old is nil for a new object.
 func TemplateWarnings(ctx context.Context, template, old *corev1.PodTemplateSpec, specChanged bool) []string {
 	if old != nil && !specChanged {
 		return nil
@@ -96,7 +96,7 @@ func TemplateWarnings(ctx context.Context, template, old *corev1.PodTemplateSpec
 	return podwarnings.PodTemplateWarnings(ctx, templatePath, template, old)
 }
 
-// NotGreaterThan requires a status count to be at most another one.
+// NotGreaterThan returns an error if count exceeds limit. The error contains limitName.
 func NotGreaterThan(count, limit int32, path *field.Path, limitName string) field.ErrorList {
 	if count <= limit {
 		return nil

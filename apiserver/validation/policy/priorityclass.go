@@ -19,7 +19,7 @@ const (
 	HighestUserDefinablePriority = 1_000_000_000
 	// SystemPriorityClassPrefix is the reserved prefix of system classes.
 	SystemPriorityClassPrefix = "system-"
-	// nodeCriticalPriority is the priority of the system class with the highest value.
+	// nodeCriticalPriority is the value of system-node-critical, the highest one.
 	nodeCriticalPriority = 2*HighestUserDefinablePriority + 1000
 )
 
@@ -47,8 +47,8 @@ func DefaultPriorityClass(pc *schedulingv1.PriorityClass) {
 	defaulting.SetPointer(&pc.PreemptionPolicy, corev1.PreemptLowerPriority)
 }
 
-// ValidatePriorityClass validates a new class. Only system classes may have the reserved prefix or
-// higher values.
+// ValidatePriorityClass validates a new class. Only system classes may have the prefix
+// SystemPriorityClassPrefix or a value above HighestUserDefinablePriority.
 func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
 	errs := checks.ObjectMeta(&pc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	if strings.HasPrefix(pc.Name, SystemPriorityClassPrefix) {
@@ -73,7 +73,7 @@ func validatePreemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) 
 	return checks.OneOf(policy, path, corev1.PreemptLowerPriority, corev1.PreemptNever)
 }
 
-// systemClassDifference returns how pc differs from the system class of its name, or "".
+// systemClassDifference returns how pc differs from the system class with the same name, or "".
 func systemClassDifference(pc *schedulingv1.PriorityClass) string {
 	for _, system := range SystemPriorityClasses() {
 		switch {

@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/recording"
 )
 
-// Cluster records two nodes, of which n2 is not ready later, two replicas on n1 and a budget that allows one eviction.
+// Cluster writes a recording to dir. At first it has nodes n1 and n2, two replicas on n1 and a budget that allows one
+// eviction. At second, n2 becomes unreachable and the budget allows no eviction any more.
 func Cluster(t testing.TB, dir string) (first, second time.Time) {
 	t.Helper()
 	r, err := recording.Open(dir, recording.Options{Writer: "up"})
