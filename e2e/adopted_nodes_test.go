@@ -13,7 +13,8 @@ import (
 const adoptedNode = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"fake-0","annotations":{"kwok.x-k8s.io/node":"fake"},"labels":{"kubernetes.io/arch":"arm64"}},
 	"status":{"capacity":{"cpu":"4","memory":"8Gi","pods":"10"},"nodeInfo":{"containerRuntimeVersion":"x","kubeletVersion":"fake"}}}`
 
-// TestAdoptedNodes checks that `berth up` simulates a node that a client creates, and that the node stays deleted.
+// TestAdoptedNodes checks that `berth up` simulates a node that a client creates. After a client deletes the node,
+// `berth up` must not create it again.
 func TestAdoptedNodes(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Request is a request of an actor.
+// Request is an actor's request to the API server.
 type Request struct {
 	Kind, Key string // request kind and object, for faults
 	IsRead    bool
@@ -20,20 +20,20 @@ type Request struct {
 	Deadline time.Time
 	Execute  func() error
 	OnResult func(error) // receives the error of the response; may be nil
-	// Operation is what the request is part of; may be nil.
+	// Operation is the operation that the request is part of; may be nil.
 	Operation *Operation
 
 	settled bool
 }
 
-// IsSettled reports whether the request is executed or never will be.
+// IsSettled reports whether the request was executed or never will be.
 func (r *Request) IsSettled() bool { return r.settled }
 
-// Operation is a sequence of requests. The fault Partial in one of them ends it: some of the next writes are executed, and
-// no response arrives after the last.
+// Operation is a sequence of requests. From a request with the fault Partial on, the API server executes only a number of
+// writes. The response of the last one is lost, and so are all later requests.
 type Operation struct {
 	partial bool
-	writes  int // until the end, if partial
+	writes  int // remaining writes to execute, if partial
 }
 
 // Send sends a request. The seed decides whether a request in flight is executed when the actor is killed.
@@ -115,8 +115,8 @@ func (c *Client) Evict(namespace string, e *policyv1.Eviction, onResult func(err
 	})
 }
 
-// perform executes a request with a fault and returns the error that the sender receives. A delayed request with a
-// deadline may be executed before or after it.
+// perform executes a request with a fault and returns the error that the sender receives. If a delayed request has a
+// deadline, it may be executed before or after the deadline.
 func (c *Client) perform(fault Fault, r *Request) error {
 	if fault == Delayed {
 		limit := maxRequestDelay
@@ -154,7 +154,7 @@ func (w *World) As(actor string, write func() error) error {
 // Requester returns the name of the actor whose write is being executed, or "".
 func (w *World) Requester() string { return w.requester }
 
-// PerformWrite executes a write with a fault and returns the error. A fault Delayed does not delay it.
+// PerformWrite executes a write with a fault and returns the error. It executes a Delayed write at once.
 func PerformWrite(fault Fault, key string, execute func() error) error {
 	switch fault {
 	case NoFault:
@@ -184,8 +184,8 @@ func IsInjectedConflict(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errInjectedConflict.Error())
 }
 
-// Kinds of requests that faults can be injected into. Random faults are a hash of these values, and
-// recorded journals contain them, so the values must not change. Scenarios and timelines use the
+// Kinds of requests that faults can be injected into. Random faults depend on a hash of these values,
+// and recorded journals contain them, so the values must not change. Scenarios and timelines use the
 // names of requestKindAliases.
 const (
 	RequestBind             = "bind"
@@ -253,14 +253,15 @@ func RequestKindNames() []string {
 // IsRequestKind reports whether name is a request kind or "any".
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(requestKinds, name) }
 
-// Requested is the notice that an actor sends a request of a kind about an object, which fails with Fault.
+// Requested is the notice that an actor sends a request of a kind about an object. Fault is the injected fault, or
+// NoFault.
 type Requested struct {
 	Actor, Kind, Object string
 	Fault               Fault
 }
 
-// LogFault sends the notice Requested, and logs a fault in the request of an actor; NoFault is not logged. RequestHold is
-// a gated pod for the scheduler and a Hold for other actors.
+// LogFault sends the notice Requested for a request of an actor and logs its fault, unless that is NoFault. In the
+// scheduler's requests, RequestHold is about a gated pod; in those of other actors it is about a Hold.
 func (w *World) LogFault(f Fault, kind, actor, object string) {
 	w.Notify(Requested{actor, kind, object, f})
 	if f == NoFault {

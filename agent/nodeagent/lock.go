@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// lock locks the agent's directory until the process exits. Two agents would start each other's
-// pods twice and remove each other's files.
+// lock locks the agent's directory until unlock is called or the process exits. Two agents with one
+// directory would start each other's pods twice and remove each other's files.
 func lock(root string) (unlock func(), err error) {
 	file := filepath.Join(root, "lock")
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
@@ -34,7 +34,8 @@ func lock(root string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// saveRuntime saves in the agent's directory which runtime runs the pods.
+// saveRuntime records in the agent's directory which runtime runs the pods. It writes the endpoint
+// to criEndpointFile, or removes that file if the runtime is embedded.
 func (o *Options) saveRuntime() error {
 	file := filepath.Join(o.Root, criEndpointFile)
 	if o.Embedded == nil {

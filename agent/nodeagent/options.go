@@ -41,9 +41,9 @@ type Options struct {
 	// PodCIDR is the range of pod addresses to register the node with, or "" if the cluster
 	// allocates one.
 	PodCIDR string
-	// PodCIDRTimeout is how long the node waits for a range, if its network needs one, until it
-	// chooses one itself. A value of 0 means that it does not wait. A negative value means that it
-	// waits without limit.
+	// PodCIDRTimeout is how long the node waits until a controller allocates its range. Then it
+	// chooses one itself. With 0 it does not wait; with a negative value it waits without limit.
+	// Only the networks that the agent creates need a range.
 	PodCIDRTimeout time.Duration
 	// Port is the port of the node's server; 0 picks any.
 	Port int
@@ -51,16 +51,17 @@ type Options struct {
 	InsecureRegistries []string
 	// LowDiskMiB is the disk reserve in MiB. With less free space the node rejects new pods.
 	LowDiskMiB int64
-	// Fresh ignores the node's conditions in the API, because the node has a new disk.
+	// Fresh makes the agent ignore the conditions in the Node object, because the node has a new
+	// disk.
 	Fresh bool
-	// NoClusterDNS means that no cluster DNS can exist, so that pods get no warning about it.
+	// NoClusterDNS means that the cluster cannot have DNS. Pods get no warning that it is missing.
 	NoClusterDNS bool
 	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod, or ctx
 	// ends. Optional.
 	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(message string)
-	// OnWait is called if the node waits for a range, with the reason. Optional.
+	// OnWait is called with the reason if the node waits for its range of pod addresses. Optional.
 	OnWait func(message string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.
 	OnStop func(pods int)
@@ -75,8 +76,8 @@ type Options struct {
 	startRuntime func(ctx context.Context, o *Options) error
 	// virtualBridge is the bridge of that network.
 	virtualBridge string
-	// rangeAddress selects the first address of PodCIDR, which the bridge has, as the node's internal
-	// IP, so that nodes on one machine have different ones.
+	// rangeAddress selects the bridge's address, the first of PodCIDR, as the node's internal IP.
+	// Nodes on one machine then have different addresses.
 	rangeAddress bool
 }
 

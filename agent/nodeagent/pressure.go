@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// newPressure creates the eviction manager.
+// newPressure creates the cgroup of all pods, their statistics and the eviction manager.
 func (n *node) newPressure(ctx context.Context) (err error) {
 	o := &n.opts
 	// Statistics and alarms use the cgroup of all pods, which must exist before the first pod.
@@ -66,7 +66,7 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 	return err
 }
 
-// findFilesystems finds the file systems of the agent's directory and of the images.
+// findFilesystems sets nodeFs, imageFs and containerFs and returns their layout.
 func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout, err error) {
 	info, err := n.runtime.ImageFsInfo(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func onDifferentFilesystems(a, b string) (bool, error) {
 	return aStat.Dev != bStat.Dev, nil
 }
 
-// reserveConfig returns the disk reserve of both file systems.
+// reserveConfig returns the disk reserve of nodefs and imagefs.
 func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	r := nodepressure.DiskReserveConfig{TransitionPeriod: n.opts.Kubelet.OutOfDiskTransition}
 	for f := range r.Bytes {
@@ -133,9 +133,9 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	return r
 }
 
-// claimReserve returns how many bytes of a directory's file system must stay free when the capacity of a claim is
-// reserved there. The claim itself then causes no pressure on nodefs. Capacity is that of the file system, in bytes. The
-// claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
+// claimReserve returns how many bytes must stay free on the file system of dir after the agent reserves the capacity of
+// a claim there. The claim itself then causes no pressure on nodefs. capacity is the size of the file system in bytes.
+// The claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
 func (o *Options) claimReserve(dir string, capacity int64) (int64, error) {
 	reserve := int64(volume.MinDiskReserve)
 	if separate, err := onDifferentFilesystems(o.Root, dir); err != nil || separate {

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/agent/userns"
 )
 
-// newUserNamespaces returns the ranges of user IDs for pods with their own user namespace, or nil if the
-// machine's configuration has no valid ones. Then the node refuses only these pods.
+// newUserNamespaces returns the allocator of user IDs for pods with their own user namespace. It returns nil
+// if the machine's configuration has no valid ranges. The node then refuses these pods, but no others.
 func (n *node) newUserNamespaces() *userns.Allocator {
 	o, k := &n.opts, &n.opts.Kubelet
 	ids, err := userns.NodeRange("/etc/subuid", "/etc/subgid", k.UserNamespaceIDs, maxPods(k))

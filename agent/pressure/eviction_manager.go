@@ -75,7 +75,7 @@ type termination struct {
 	cgroup   string    // to be killed, or "" if the agent stops the pod
 }
 
-// New opens the statistics files. Run closes them; call Close if Run is not called.
+// New returns a Manager with open statistics files. Run closes them; call Close if Run is not called.
 func New(o Options) (*Manager, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *Manager) Close() {
 	s.nodeStats.Close()
 }
 
-// Describe describes how memory is monitored.
+// Describe returns a description of how the manager monitors memory.
 func (s *Manager) Describe() string {
 	if s.watch.alarm == nil {
 		return fmt.Sprintf("polling cgroup %s every 10 ms near a threshold, otherwise every 1 s (cgroups %s)", s.opts.Cgroup, s.opts.Host.Mode)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// reviewRetryInterval is the time between two reviews if the API server does not answer, and reviewInterval if it
-	// forbids the requests or the review.
+	// reviewRetryInterval is the time between two reviews if the API server does not answer.
 	reviewRetryInterval = 10 * time.Second
-	reviewInterval      = time.Hour
+	// reviewInterval is the time between two reviews if the API server denies the permission or forbids the review.
+	reviewInterval = time.Hour
 )
 
-// awaitPermission blocks until the user of a component may create CertificateSigningRequests, and reports whether that is
-// before the end of ctx. A cluster that Berth did not set up may not grant it; without it each request would be rejected. That
-// is logged once.
+// awaitPermission blocks until the user of a component may create CertificateSigningRequests. It returns false if ctx ends
+// first. A cluster that Berth did not set up may not grant the permission, and would then reject each request.
+// awaitPermission logs once that the permission is missing.
 func awaitPermission(ctx context.Context, client kubernetes.Interface, component string) bool {
 	logged := false
 	for {

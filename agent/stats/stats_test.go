@@ -64,7 +64,7 @@ func TestObservePods(t *testing.T) {
 	if len(got) != 2 || got[0].Name != "one" || got[0].Stats == nil || got[0].Stats.Memory < 32*mi || got[0].Stats.Processes < 1 || !got[0].TerminatesBy.IsZero() {
 		t.Fatalf("Observe = %+v, want pod one with at least 32 MiB and 1 process, and the unstarted pod", got)
 	}
-	// A pod without a cgroup uses 0, which is known; it must not rank first for eviction.
+	// A pod without a cgroup is known to use 0 bytes. It must not rank first for eviction.
 	if s := got[1].Stats; s == nil || !s.MemoryKnown || s.Memory != 0 || !got[1].TerminatesBy.Equal(time.Unix(5, 0)) {
 		t.Errorf("stats of the unstarted pod %+v, want 0 bytes of memory and its deadline", got[1])
 	}
@@ -109,7 +109,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// fakeRuntime is a runtime and the volumes of pods.
+// fakeRuntime is a fake of the container runtime and of the pods' volumes.
 type fakeRuntime struct {
 	dir      string
 	noLayers bool // the runtime reports only the usage in its statistics

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Node is a part of the machine that runs pods.
+// Node is a virtual node: a part of the machine with its own cgroup, disk and network.
 type Node struct {
 	Name string
 	// Cgroup is the path below the cgroup mount points, for example /berth-1a2b3c4d/v1.

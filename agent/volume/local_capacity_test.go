@@ -104,8 +104,8 @@ func TestSoakClaimCapacity(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutImage checks volumes of earlier versions, whose data is in the directory. The data
-// stays and its size is measured. The volume is read-only while it exceeds the capacity.
+// TestClaimWithoutImage checks volumes of earlier versions, whose data is in a plain directory. The
+// agent keeps the data and measures its size. The volume is read-only while it exceeds the capacity.
 func TestClaimWithoutImage(t *testing.T) {
 	claim, pv, dir := provisionedClaim(t)
 	delete(pv.Annotations, v1alpha1.VolumeImageAnnotation)

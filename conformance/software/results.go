@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/conformance/testcluster"
 )
 
-// result is the outcome of software or of a suite.
+// result is the outcome of the checks of software, or of a suite.
 type result struct {
 	date          string // 2006-01-02
 	version       string
@@ -26,7 +26,7 @@ func (r result) failed() bool { return r.reason != "" || r.passed < r.total }
 
 // store merges the result of a run into results.txt and writes the document.
 func store(name string, r result) error {
-	root, err := testcluster.ModuleDir(context.Background(), "", "github.com/berthproject/berth") // results are stored although the run was interrupted
+	root, err := testcluster.ModuleDir(context.Background(), "", "github.com/berthproject/berth") // results are stored even if the run was interrupted
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// software is a project's release: how it is built and installed, and what shows that it works.
+// software is a project's release: how to build and install it, and how to check that it works.
 type software struct {
 	name    string
 	job     string // its main job, for the document
@@ -10,14 +10,14 @@ type software struct {
 	version string
 	sum     string // of the module, as in go.sum
 	remark  string // why this is not the version that users install, or what the counts mean, or ""
-	// commands is a directory in testdata with programs of ours. They are built in the subdirectory of that name of the
-	// module's copied sources, because the module has no commands.
+	// commands is a directory in testdata with Berth's programs that run the module, if the module has no commands. They
+	// are built in a subdirectory of that name in a copy of the module's sources.
 	commands string
 	// programs of the module, with the images that contain them.
 	programs []program
 	// test images that the checks use; each has busybox.
 	images []string
-	// setup are the commands that install it, and checks those that show that it works.
+	// setup are the steps that install the software, and checks the steps that test it.
 	setup, checks []step
 	// suites are packages with tests for envtest, relative to the module. They run on berth server.
 	suites []string
@@ -35,7 +35,7 @@ type program struct {
 	workDir string
 }
 
-// step is a command, and what it must print.
+// step is a command and its required output.
 type step struct {
 	does    string // for the output and the document
 	program string // kubectl, helm or sh; empty means kubectl
@@ -43,14 +43,15 @@ type step struct {
 	input   string // standard input
 	// want is a regular expression that the output must match. The command is run again until it does.
 	want string
-	// denied requires that the command fails, as well as want.
+	// denied requires that the command fails with an output that matches want.
 	denied bool
 }
 
-// allSoftware is in the order in which it runs.
+// allSoftware is all software in the order in which it runs.
 var allSoftware = []software{kueue, gatekeeper, argoRollouts, karpenter, certManager}
 
-// noResource matches the message of kubectl for a resource that is not served: with and without the resource in its cache.
+// noResource matches kubectl's messages about a resource that the API server does not serve. The message depends on
+// whether the resource is in kubectl's discovery cache.
 const noResource = "the server (doesn't have a resource type|could not find the requested resource)"
 
 // sourceVariable is replaced in arguments by the directory with the module's sources.
@@ -68,8 +69,8 @@ func (s step) arguments(source string) []string {
 // kubectl returns a step that runs kubectl. The arguments are separated by spaces.
 func kubectl(does, args string) step { return step{does: does, args: strings.Fields(args)} }
 
-// apply returns a step that applies a manifest. It is repeated while the API server refuses it, because a webhook may
-// start to serve later than its pod is ready.
+// apply returns a step that applies a manifest. The step is repeated while the API server rejects the manifest, because
+// a webhook may not serve yet when its pod is ready.
 func apply(does, manifest string) step {
 	return step{does: does, args: []string{"apply", "-f", "-"}, input: manifest, want: " (created|configured|unchanged|serverside-applied)"}
 }

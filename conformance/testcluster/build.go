@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ModuleDir returns the directory of a module that the module in dir uses.
+// ModuleDir returns the directory of a module that the module in dir uses. It downloads the module if necessary.
 func ModuleDir(ctx context.Context, dir, module string) (string, error) {
 	list := func() (string, error) {
 		cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
@@ -38,7 +38,7 @@ func ModuleDir(ctx context.Context, dir, module string) (string, error) {
 	return found, nil
 }
 
-// BuiltProgram returns the absolute path of a program that dir has, or "".
+// BuiltProgram returns the absolute path of a program in dir, or "" if dir is empty or does not have it.
 func BuiltProgram(dir, name string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -56,7 +56,7 @@ func BuiltProgram(dir, name string) (string, error) {
 	return path, nil
 }
 
-// GoCommand runs the go command in a module and prints how long it took.
+// GoCommand runs the go command in the module at dir, without cgo, to build name. It prints how long that took.
 func GoCommand(ctx context.Context, dir, name string, args []string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, "go", args...)

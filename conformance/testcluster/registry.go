@@ -24,9 +24,10 @@ import (
 )
 
 const (
-	// proxyAddress is the address, in the network namespace of the cluster, of the proxy through which nodes reach the registries.
+	// proxyAddress is the address of the proxy through which nodes reach the registries. It is in the network namespace
+	// of the cluster.
 	proxyAddress = "127.0.0.1:3128"
-	// directNetworks are the destinations that are reached without the proxy.
+	// directNetworks are the destinations that nodes reach without the proxy.
 	directNetworks = "127.0.0.0/8,10.0.0.0/8,192.0.2.0/24,.svc,.cluster.local"
 )
 
@@ -37,7 +38,7 @@ type imageRegistry struct {
 	certificates string                      // path of a PEM file
 }
 
-// startRegistry starts a registry for each host of the pulled images, which it reads from the archive.
+// startRegistry starts a registry for each host in the references of the pulled images. It reads the images from archive.
 func startRegistry(ctx context.Context, dir, archive string, pulled []string) (*imageRegistry, error) {
 	r := &imageRegistry{servers: map[string]*httptest.Server{}, certificates: filepath.Join(dir, "registry.pem")}
 	for _, reference := range pulled {
@@ -131,7 +132,7 @@ func (r *imageRegistry) close() {
 	}
 }
 
-// listenInNamespace listens on a TCP address in the network namespace of a file.
+// listenInNamespace listens on a TCP address in a network namespace, given by its file.
 func listenInNamespace(namespace, address string) (net.Listener, error) {
 	target, err := os.Open(namespace)
 	if err != nil {

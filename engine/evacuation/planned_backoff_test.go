@@ -57,8 +57,8 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 }
 
 // TestAvoidHoldsAreReleased checks that the machine deletes its own Avoid Holds once their failure count no longer
-// matters, because no other component may delete them. In the previous release their cause is Rebalance. It keeps the
-// Holds of other components.
+// matters, because no other component may delete them. The previous release created them with the cause Rebalance. The
+// machine keeps the Holds of other components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, PlanOptions{})
 	for _, cause := range []string{planning.HoldCause, "Rebalance", "Pressure"} {

@@ -10,13 +10,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Delays until the placement of a move is checked again. The check is expensive, so the delay doubles after each failure.
+// Delays between checks of the placement of a move. The check is expensive, so the delay doubles after each failure.
 const (
 	placementRetryInterval    = 5 * time.Second
 	maxPlacementRetryInterval = 80 * time.Second
 )
 
-// beginMove starts a waiting move if nothing blocks it, or abandons it.
+// beginMove starts a waiting move if nothing blocks it. It abandons a move that can no longer start.
 func (d *Planned) beginMove(t *step, x *Move) {
 	if !t.isDue(x.notBefore) {
 		return
@@ -75,7 +75,7 @@ func (d *Planned) abandonReason(t *step, x *Move) string {
 	return ""
 }
 
-// waitForBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
+// waitForBudget delays a move that a budget does not allow, and abandons it after Timeouts.Budget.
 func (d *Planned) waitForBudget(t *step, x *Move, reason string) {
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
@@ -96,7 +96,8 @@ func (d *Planned) blockedByMove(t *step, x *Move) string {
 	return d.blockedByWorkload(t, x)
 }
 
-// blockedByWorkload returns a message about another pod of the workload that is unscheduled or not Ready, or "".
+// blockedByWorkload returns a message about another pod of the workload that is unscheduled or not Ready, or "". It
+// ignores pods that are not Ready within Timeouts.Ready of their creation.
 func (d *Planned) blockedByWorkload(t *step, x *Move) string {
 	for _, p := range d.view.OwnedBy(x.Pod.Owner) {
 		switch {
@@ -151,8 +152,8 @@ func (d *Planned) start(t *step, x *Move) {
 	d.countInProgress(x)
 }
 
-// cleanUp deletes a finished pod, which needs no budget and no capacity. At most Parallel of them are deleted in a Step,
-// so that moves are not delayed.
+// cleanUp deletes a finished pod, which needs no budget and no capacity. It deletes at most Parallel of them in a Step,
+// so that they do not delay moves.
 func (d *Planned) cleanUp(t *step, x *Move) {
 	if d.step.cleaned++; d.step.cleaned > d.o.Parallel {
 		return // the results trigger another Step

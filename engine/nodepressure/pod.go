@@ -22,9 +22,9 @@ type EvictionSpec struct {
 	Grace  *int64 // spec.terminationGracePeriodSeconds
 	// PodMemory is the pod-level memory request, or nil.
 	PodMemory *Quantity
-	// Overhead is the sandbox's usage, which model.PodSpec.Requests includes.
+	// Overhead is spec.overhead, which model.PodSpec.Requests includes.
 	Overhead model.Resources
-	// EphemeralLimit is the sum of the local storage limits, or nil.
+	// EphemeralLimit is the pod's limit of ephemeral storage, or nil.
 	EphemeralLimit *Quantity
 	Containers     []Container // containers, then init containers
 	Volumes        []Volume
@@ -46,7 +46,7 @@ type Volume struct {
 	SizeLimit *Quantity
 }
 
-// effectiveRequest returns a request, or 0 if it consists of the sandbox's overhead only.
+// effectiveRequest returns a request, or 0 if it consists only of the pod's overhead.
 func effectiveRequest(request, overhead int64) int64 {
 	if request == overhead {
 		return 0
@@ -64,8 +64,8 @@ func (p *Pod) overhead() *model.Resources {
 // CriticalPriority is the lowest priority of critical pods: that of system-cluster-critical.
 const CriticalPriority = 2_000_000_000
 
-// Critical reports whether a pod is exempt from eviction and always admitted. Static and mirror
-// pods are, and pods of the system priority classes. spec may be nil.
+// Critical reports whether a pod is exempt from eviction and always admitted. Critical pods are
+// static pods, mirror pods, and pods with at least CriticalPriority. spec may be nil.
 func Critical(p *model.Pod, spec *EvictionSpec) bool {
 	return p.Mirror || spec != nil && spec.Static || p.Spec.Priority >= CriticalPriority
 }

@@ -50,17 +50,18 @@ const (
 	fitsAlready                         // the pod fits without evictions
 	unresolvable                        // evictions cannot help
 	noLowerPriority                     // the node has no pod of lower priority
-	stillInfeasible                     // the pod does not fit even without these pods
+	stillInfeasible                     // the pod does not fit even without the pods of lower priority
 )
 
-// freeResources are the resources of a node that neither the preemptor nor the remaining pods use.
+// freeResources are the millicores, bytes and pod slots of a node that neither the preemptor nor the
+// remaining pods use.
 type freeResources struct{ cpu, mem, pods int64 }
 
 // fastDryRun dry-runs nodes for pods whose placement depends on the node alone. Its fields are
 // scratch space.
 type fastDryRun struct {
 	nodes        *nodeIndex
-	order        []int32      // pods to reprieve, after the first split
+	order        []int32      // pods to reprieve; those whose eviction violates a budget are first
 	victims      []*model.Pod // of the last dry run, unordered
 	sorted       []*model.Pod // scratch
 	used         model.Resources
@@ -151,8 +152,8 @@ func freeAfter(free, requested int64) int64 {
 	return free - requested
 }
 
-// reprieve keeps the pods from k on for which fits returns true, and sums the cost of the others. It first tries those
-// whose eviction violates a budget.
+// reprieve keeps the pods from k on for which fits returns true, and sums the cost of the others. It first tries the
+// pods whose eviction violates a budget.
 func (d *fastDryRun) reprieve(onNode *podsOnNode, k int, fits func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
 	if onNode.budgets == nil {
@@ -199,7 +200,8 @@ func (d *fastDryRun) addVictim(c *cost, s *podInfo) {
 	}
 }
 
-// failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
+// failReason returns why a node is infeasible without its pods from k on, given the nominated pods, or 0 if it
+// is feasible.
 func (d *fastDryRun) failReason(n *podDemand, onNode *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
 	d.sumUsage(onNode, k, nominated, id)
 	return n.Filter(d.nodes.state.Node(id), int64(k+len(nominated)), &d.used, d.ports)
@@ -280,8 +282,9 @@ func (d *fastDryRun) dryRunGeneral(n *podDemand, pod *model.Pod, id cluster.Node
 	})
 }
 
-// sortedVictims returns the victims of the last dry run by descending importance, as they are now:
-// not every change of a pod changes its podInfo. The result is valid until the next call.
+// sortedVictims returns the victims of the last dry run by descending importance. It reads the pods
+// from the cluster state, because podInfo may refer to an older version of a pod. The result is valid
+// until the next call.
 func (d *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
 	d.sorted = append(d.sorted[:0], d.victims...)
 	out := d.sorted

@@ -2,8 +2,8 @@ package preemption
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// tree is a winner tree over the nodes in tie-breaker order. Every vertex holds the node of the lowest cost
-// below it, the first one if several tie.
+// tree is a winner tree over the nodes in tie-breaker order. Every vertex holds the node with the lowest cost
+// below it, or the first of them if several tie.
 type tree struct {
 	size    int // number of leaves, a power of two
 	winners []cluster.NodeID
@@ -45,7 +45,7 @@ func (t *tree) set(rank int32, id cluster.NodeID, results []result) {
 	}
 }
 
-// better returns the node of the lower cost; a if both are equal.
+// better returns the node with the lower cost, or a if the costs are equal.
 func better(a, b cluster.NodeID, results []result) cluster.NodeID {
 	switch {
 	case a == noNode:
@@ -58,8 +58,8 @@ func better(a, b cluster.NodeID, results []result) cluster.NodeID {
 	return a
 }
 
-// best appends to dst up to limit nodes of the lowest cost, in rank order from a start rank on, wrapping
-// around.
+// best appends nodes with the lowest cost to dst until it has limit nodes. It visits them in rank order,
+// starts at rank from, and wraps around.
 func (t *tree) best(dst []cluster.NodeID, from int32, limit int, results []result) []cluster.NodeID {
 	if t.winners[1] == noNode {
 		return dst
@@ -69,7 +69,8 @@ func (t *tree) best(dst []cluster.NodeID, from int32, limit int, results []resul
 	return t.walk(dst, 1, 0, t.size, 0, int(from), limit, &lowest, results)
 }
 
-// walk visits the subtree at i, whose leaves are [lo, hi), for leaves in [from, end).
+// walk appends nodes with the lowest cost to dst until it has limit nodes. It visits the subtree at i, whose
+// leaves are the ranks [lo, hi), and only the ranks in [from, end).
 func (t *tree) walk(dst []cluster.NodeID, i, lo, hi, from, end, limit int, lowest *cost, results []result) []cluster.NodeID {
 	winner := t.winners[i]
 	if len(dst) >= limit || hi <= from || lo >= end || winner == noNode || results[winner].cost != *lowest {

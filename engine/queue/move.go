@@ -22,8 +22,8 @@ func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 	e.pool = p
 }
 
-// addToGroup adds e, which is in no pool, to its group. The plugins reject the whole
-// group.
+// addToGroup adds e, which is in no pool, to its group. It replaces the plugins that reject
+// the group's pods.
 func (q *Queue) addToGroup(e *entry, p Pool, plugins decision.PluginSet) *group {
 	key, hints := q.hintsOf(e.UID)
 	if p == Gated {
@@ -70,7 +70,7 @@ func (q *Queue) dequeue(e *entry) {
 // requeueWaiting moves e, removed from the unschedulable or gated pool, to the active or
 // backoff pool.
 func (q *Queue) requeueWaiting(e *entry, from Pool, c Cause) {
-	if from == Gated { // never tried since it was gated, so there is no backoff
+	if from == Gated { // a gated pod has not been tried, so it has no backoff
 		e.timestamp = q.now
 		q.enqueue(e, Active, c)
 		return
@@ -91,8 +91,8 @@ func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 	}
 }
 
-// flushDue moves pods whose backoff has ended, and pods that exceeded
-// MaxUnschedulableDuration, to the active pool.
+// flushDue moves pods whose backoff has ended to the active pool. Every FlushInterval it also
+// requeues pods that exceeded MaxUnschedulableDuration.
 func (q *Queue) flushDue(now time.Time) {
 	for _, h := range []*heap{&q.backoff, &q.errorBackoff} {
 		for e := h.head(); e != nil && !now.Before(e.window.Add(backoffWindow)); e = h.head() {
@@ -124,8 +124,8 @@ func (q *Queue) scheduleFlush(now time.Time) {
 	}
 }
 
-// NextWakeup returns when to call Pop next: now if a pod is ready, zero if only an event
-// or a new pod can help.
+// NextWakeup returns when to call Pop next: now if Pop has a pod to return, zero if only an
+// event or a new pod can help.
 func (q *Queue) NextWakeup(now time.Time) time.Time {
 	if len(q.active.items)+len(q.backoff.items) > 0 {
 		return now

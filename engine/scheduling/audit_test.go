@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// machineWithoutWakeups returns a machine without queueing hints, with a pod that waits for
-// resources which have become free.
+// machineWithoutWakeups returns a machine in which no event wakes pods up. Its only pod is in the
+// unschedulable pool, although resources for it have become free.
 func machineWithoutWakeups(t *testing.T, audit, maxUnschedulable time.Duration) (*Machine, time.Time) {
 	t.Helper()
 	cfg := DefaultConfig()
@@ -32,7 +32,8 @@ func machineWithoutWakeups(t *testing.T, audit, maxUnschedulable time.Duration) 
 	return m, now
 }
 
-// stepUntilEffect steps a machine at its wake times until there are effects.
+// stepUntilEffect steps a machine at its wake times until it returns effects, at most for limit. It
+// returns the effects and the time until then.
 func stepUntilEffect(m *Machine, now time.Time, limit time.Duration) ([]Effect, time.Duration) {
 	for step := now; !step.After(now.Add(limit)); {
 		effects, wake := m.Step(step, nil, 10)

@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// The sides, by their names in tables. The third is Berth's machine with its informers and
-// executor.
+// Names of the sides in tables. berth is the scheduler's machine alone; shell is the machine
+// with its informers and executor.
 const (
 	kube  = "kube-scheduler"
 	berth = "berth"
@@ -62,7 +62,7 @@ func loadAverage() string {
 	return strings.Join(fields[:min(3, len(fields))], " ")
 }
 
-// command returns a pinned process.
+// command returns a command that is pinned to the CPUs. If b.ctx is canceled, it gets SIGTERM.
 func (b *bench) command(args ...string) *exec.Cmd {
 	args = append(append([]string{}, b.pin...), args...)
 	cmd := exec.CommandContext(b.ctx, args[0], args[1:]...)
@@ -109,7 +109,7 @@ func (b *bench) runSide(s side, file string) (*workload.Result, error) {
 	return r, nil
 }
 
-// alternate runs the workload with all sides alternating, for the given rounds.
+// alternate runs the workload once per round on each side in turn.
 func (b *bench) alternate(sides []side, w *workload.Workload, rounds int) (results map[string][]*workload.Result, err error) {
 	file := filepath.Join(b.dir, "work.json")
 	if err := w.Write(file); err != nil {

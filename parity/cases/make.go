@@ -11,10 +11,10 @@ import (
 // object is a part of a manifest.
 type object = map[string]any
 
-// aspects are the families, and the rules that can apply in a case.
+// aspects are the features of scheduling that a case can use. Each has a family of cases that all use it.
 var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffinity", "spread", "images", "volumes", "nominated", "queue", "config", "preemption"}
 
-// Families returns the families of Make.
+// Families returns the families that Make accepts.
 func Families() []string { return append(slices.Clone(aspects), "mixed") }
 
 type caseBuilder struct {
@@ -30,7 +30,7 @@ type caseBuilder struct {
 	scale   int      // multiple of the number of pods in a small cluster
 }
 
-// Make returns the case of a family with this index, as JSON.
+// Make returns, as JSON, the case of a family with an index. The same arguments give the same case.
 func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	if !slices.Contains(Families(), family) {
 		return nil, fmt.Errorf("unknown family %q", family)
@@ -112,8 +112,8 @@ func (b *caseBuilder) build() {
 	}
 }
 
-// size returns the number of nodes. It is usually small, because other rejections and ties then
-// hide fewer differences.
+// size returns the number of nodes. It is usually small: small clusters have fewer ties and
+// unrelated rejections, which hide differences.
 func (b *caseBuilder) size() int {
 	switch {
 	case b.chance(0.05):

@@ -24,9 +24,9 @@ const (
 // priorities are the priorities of OpenB's QoS classes.
 var priorities = map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500, "BE": 0}
 
-// OpenB returns the trace with whole devices, so that more GPUs are requested than exist.
-// Pods arrive in the order of the file, in batches. Evictions are immediate, and a victim
-// arrives again at once. A positive limit is the maximum number of pods.
+// OpenB returns the workload of the OpenB trace in dir. Pods request whole GPUs, in total more
+// than exist. They arrive in the order of the file, in batches. Evictions are immediate, and a
+// victim arrives again at once. A positive limit is the maximum number of pods.
 func OpenB(dir string, limit int) (*Workload, error) {
 	w := &Workload{Name: "openb", Batch: 50, Settle: 12, Recreate: true, CountUnschedulable: true}
 	err := readCSV(filepath.Join(dir, "openb_node_list_all_node.csv"), func(f func(string) string) error {

@@ -70,7 +70,7 @@ const (
 var SchedulingKinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSIStorageCapacities, PersistentVolumes, PersistentVolumeClaims,
 	VolumeAttachments, ResourceClaims, Services, ReplicationControllers, ReplicaSets, StatefulSets, PodDisruptionBudgets, Holds, Pods}
 
-// types are the kinds with their types.
+// types maps each kind to an empty object of its type.
 var types = map[Kind]Object{
 	Pods: &corev1.Pod{}, Nodes: &corev1.Node{}, Namespaces: &corev1.Namespace{}, Services: &corev1.Service{}, ReplicationControllers: &corev1.ReplicationController{},
 	ReplicaSets: &appsv1.ReplicaSet{}, StatefulSets: &appsv1.StatefulSet{}, PodDisruptionBudgets: &policyv1.PodDisruptionBudget{}, PriorityClasses: &schedulingv1.PriorityClass{},

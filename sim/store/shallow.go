@@ -6,8 +6,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 )
 
-// shallowCopy copies an object without what it references. Rarely written kinds are copied
-// deeply.
+// shallowCopy returns a copy of an object that shares its pointers, slices and maps. It copies
+// rarely written kinds deeply.
 func shallowCopy(o Object) Object {
 	switch o := o.(type) {
 	case *corev1.Pod:

@@ -11,14 +11,16 @@ import (
 // ballastBytes is enough for the runtime's database to record removals.
 const ballastBytes = 4 << 20
 
-// ballast is a file that reserves disk space. It is deleted when the disk is full.
+// ballast is a file that reserves disk space. The collector deletes it if the runtime cannot remove
+// an image, because a removal needs disk space.
 type ballast struct {
 	path   string // "" for none
 	bytes  int64
 	exists bool
 }
 
-// create creates the file if twice its size is available. Otherwise, and if it fails, it leaves no file of another size.
+// create creates the file if twice its size is available. If less is available, it keeps a complete file of a previous
+// agent. In all other cases, also on errors, it leaves no file.
 func (b *ballast) create() (err error) {
 	if b.path == "" || b.exists {
 		return nil

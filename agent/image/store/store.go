@@ -26,14 +26,14 @@ type Limits struct {
 	MinFree int64
 }
 
-// Options configures a Store. All are optional.
+// Options configures a Store. All fields are optional.
 type Options struct {
 	Limits Limits
 	// BuiltinDir is the store with the built-in images, if not this one. Stores on several disks of
 	// a machine can share it.
 	BuiltinDir string
 	// InsecureRegistries are the registries that may use plain HTTP, as HOST or HOST:PORT. All others
-	// must use HTTPS, also on this machine.
+	// must use HTTPS, even those on this machine.
 	InsecureRegistries []string
 	// StallTimeout is how long a registry may send nothing; default 2 min.
 	StallTimeout time.Duration

@@ -21,7 +21,7 @@ type transaction struct {
 	discarded int // number of discarded files and directories
 }
 
-// pinnedLayersFile lists the pinned layers.
+// pinnedLayersFile is the file in a transaction's directory with the pinned layers, one per line.
 const pinnedLayersFile = "holds"
 
 // begin starts a transaction. The caller must call end.

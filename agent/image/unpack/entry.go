@@ -133,7 +133,7 @@ func (u *unpacker) createFile(parent *os.Root, base string, h *tar.Header, data 
 	return parent.Chtimes(base, h.ModTime, h.ModTime)
 }
 
-// createSymlink creates a link with any target, which is resolved inside of a container only.
+// createSymlink creates a link. The target can be any path, because only containers resolve it.
 func (u *unpacker) createSymlink(parent *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("link target has %d bytes: must have 1 to %d", len(h.Linkname), maxPath)
@@ -195,7 +195,8 @@ func (u *unpacker) createFIFO(parent *os.Root, base string, h *tar.Header) error
 // xattrRecordPrefix is the prefix of extended attributes in PAX records.
 const xattrRecordPrefix = "SCHILY.xattr."
 
-// setXattrs sets the permitted extended attributes.
+// setXattrs sets the permitted extended attributes: security.capability and user.*, without
+// user.overlay.*. It ignores all others.
 func (u *unpacker) setXattrs(f *os.File, h *tar.Header) error {
 	for record, value := range h.PAXRecords {
 		name, ok := strings.CutPrefix(record, xattrRecordPrefix)

@@ -18,7 +18,7 @@ import (
 // every inode.
 const layerSizeTTL = 10 * time.Second
 
-// layerSizeCache has the sizes of writable layers by container ID.
+// layerSizeCache caches the sizes of writable layers by container ID.
 type layerSizeCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedLayerSize
@@ -57,8 +57,8 @@ func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 	return out, nil
 }
 
-// ContainerStats returns the statistics of a container and measures its writable layer. If the
-// container is not running, there are no others.
+// ContainerStats returns the statistics of a container, with a new measurement of its writable
+// layer. If the container is not running, they contain only the layer.
 func (r *Runtime) ContainerStats(_ context.Context, id string) (*cri.ContainerStats, error) {
 	c := r.findContainer(id)
 	if c == nil {

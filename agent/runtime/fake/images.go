@@ -10,7 +10,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PutImage adds an image of size bytes under ref, unless there is one, and returns it.
+// PutImage returns the image with the reference ref. If none exists, it adds one of size bytes.
 func (s *Service) PutImage(ref string, size uint64) *cri.Image {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Service) findImage(ref string) *cri.Image {
 	return nil
 }
 
-// PullImage implements runtime.Images. Every image can be pulled unless Fail makes it fail.
+// PullImage implements runtime.Images. It adds any missing image with a size of 1 MiB.
 func (s *Service) PullImage(ctx context.Context, image *cri.ImageSpec, _ *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
 	if err := s.beginCall(ctx, "PullImage"); err != nil {
 		return "", err

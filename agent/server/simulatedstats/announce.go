@@ -24,32 +24,32 @@ const SimulatedNodesUser = "system:berth:simulated-nodes"
 type Options struct {
 	// Certificate of the agent's credential.
 	Certificate tls.Certificate
-	// Renewed returns the certificate that replaces Certificate, or nil. It may be nil.
+	// Renewed returns the certificate that replaces Certificate, or nil if there is none. Optional.
 	Renewed func() *tls.Certificate
-	// ClientCA is the PEM of the CA of the API server's client certificate.
+	// ClientCA is the CA of the API server's client certificate, in PEM.
 	ClientCA []byte
-	// APIServer is the API server's URL, by which the address to listen on is selected. It is empty
-	// if the API server runs in this process.
+	// APIServer is the API server's URL. The server listens on the address from which this machine
+	// reaches it. It is empty if the API server runs in this process.
 	APIServer string
 	Client    kubernetes.Interface
 	Log       klog.Logger
-	// Usage returns the node's own usage, with images collected so far, or false if it is unknown. A
-	// nil Usage means that the annotations define it.
+	// Usage returns a node's capacity and its usage without pods, minus the images and containers that
+	// it reclaimed. It returns false if they are unknown. If Usage is nil, the annotations define them.
 	Usage func(node string) (usage.Node, bool)
-	// Pressure returns the report of a node's eviction manager. It may be nil.
+	// Pressure returns the report of a node's eviction manager. Optional.
 	Pressure func(node string) (*pressure.Report, error)
 }
 
-// Server is a listener whose nodes are not registered yet.
+// Server serves the stats of simulated nodes. Announce creates it before the nodes are registered.
 type Server struct {
 	opts     Options
 	listener net.Listener
 	nodes    []*corev1.Node
 }
 
-// Announce listens on a local address and writes its URL to the annotations of the nodes,
-// before the agent registers them. It returns nil if the credential is not valid for serving
-// these nodes.
+// Announce listens on a local address and writes its URL to the annotations of the nodes. The
+// caller must register the nodes afterwards. It returns nil if the certificate is not valid for
+// serving these nodes.
 func Announce(o Options, nodes []*corev1.Node) (*Server, error) {
 	if !certificateMatches(o.Certificate, nodes) {
 		return nil, nil
@@ -82,7 +82,7 @@ func certificateMatches(cert tls.Certificate, nodes []*corev1.Node) bool {
 	return name == SimulatedNodesUser || len(nodes) == 1 && name == "system:node:"+nodes[0].Name
 }
 
-// localAddress returns the address of this machine from which it reaches the server.
+// localAddress returns the IP address from which this machine reaches the API server.
 func localAddress(apiServer string) string {
 	const loopback = "127.0.0.1"
 	u, err := url.Parse(apiServer)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Annotations that scripts are read from.
+// Annotation holds the usage script of a pod or node, CapacityAnnotation a node's capacity beyond
+// status.capacity.
 const (
 	Annotation         = "sim.berth.dev/usage"
 	CapacityAnnotation = "sim.berth.dev/capacity"
@@ -49,7 +50,7 @@ type point struct {
 	amount int64
 }
 
-// Empty reports whether nothing is used.
+// Empty reports whether the script has no keys.
 func (s *Script) Empty() bool { return len(s.lines) == 0 }
 
 // ParsePod parses a pod's annotation.
@@ -129,7 +130,7 @@ func Amount(text string) (int64, error) {
 	return 0, fmt.Errorf("%q: must be an amount such as 500, 100Mi or 1.5Gi", text)
 }
 
-// At returns the amount of a key at an age, or 0 if the script does not have the key.
+// At returns the amount of a key at an age of the pod or node, or 0 if the script does not have the key.
 func (s *Script) At(key string, age time.Duration) int64 { return s.atOr(key, age, 0) }
 
 // atOr is At with fallback as the amount of a missing key.

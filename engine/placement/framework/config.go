@@ -97,8 +97,8 @@ type SpreadArgs struct {
 	// SystemDefaulting selects kube-scheduler's built-in default constraints instead of
 	// DefaultConstraints.
 	SystemDefaulting bool
-	// DefaultConstraints apply to pods without constraints that belong to a Service,
-	// ReplicationController, ReplicaSet or StatefulSet, whose selector they use.
+	// DefaultConstraints apply to pods that have no constraints and belong to a Service,
+	// ReplicationController, ReplicaSet or StatefulSet. They use its selector.
 	DefaultConstraints []model.SpreadConstraint
 }
 

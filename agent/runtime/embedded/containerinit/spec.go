@@ -57,9 +57,9 @@ type Root struct {
 type Mount struct {
 	// Type is "bind", "image" or a file system type: tmpfs, proc, sysfs, devpts, mqueue.
 	Type string
-	// Source of an image is an empty directory.
+	// Source is the host path to bind, or an empty directory for an image.
 	Source string `json:",omitempty"`
-	// Lower are the layers of an image, topmost first. SubPath is the part of it to mount.
+	// Lower are the layers of an image, topmost first. SubPath is the path in the image to mount.
 	Lower   []string `json:",omitempty"`
 	SubPath string   `json:",omitempty"`
 	// Make creates Source as a directory if it does not exist, for hostPath volumes without a type.

@@ -9,7 +9,7 @@ import (
 )
 
 // runtimeServer implements CRI's RuntimeService. Calls without a method here fail with code
-// Unimplemented: checkpoints, and lists as streams, for which the kubelet has a fallback.
+// Unimplemented. These are checkpoints and streamed lists; the kubelet then uses plain lists.
 type runtimeServer struct {
 	cri.UnimplementedRuntimeServiceServer
 	*Server
