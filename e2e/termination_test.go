@@ -9,8 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// slowPod returns a pod of the Service web. preStop is the duration of its preStop hook in seconds. stop is the time
-// that its container takes to stop afterwards, and grace its grace period.
+// slowPod returns a pod of the Service web. Its preStop hook takes preStop seconds. Its container then stops after stop
+// seconds. The grace period is grace seconds.
 func slowPod(name, node string, preStop, stop, grace int) string {
 	return fmt.Sprintf(`---
 apiVersion: v1

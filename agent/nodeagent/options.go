@@ -33,7 +33,7 @@ type Options struct {
 	Root, Logs string
 	// Cgroup is the cgroup of the node, by default "/", the whole machine.
 	Cgroup string
-	// Labels and Taints are set when the node is registered.
+	// Labels and Taints are those with which the agent registers the node.
 	Labels map[string]string
 	Taints []corev1.Taint
 	// Address is the node's internal IP. The default is the machine's address.

@@ -135,7 +135,7 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 
 // claimReserve returns how many bytes must stay free on the file system of dir after the agent reserves the capacity of
 // a claim there. The claim itself then causes no pressure on nodefs. capacity is the size of the file system in bytes.
-// The claims of virtual nodes are not on a node's disk, so its threshold does not apply to them.
+// The claims of virtual nodes are not on a node's disk, so the node's thresholds do not apply to them.
 func (o *Options) claimReserve(dir string, capacity int64) (int64, error) {
 	reserve := int64(volume.MinDiskReserve)
 	if separate, err := onDifferentFilesystems(o.Root, dir); err != nil || separate {

@@ -22,7 +22,7 @@ func (s *State) ImageNodes(name string) int {
 	return sp.nodes
 }
 
-// ImageSize returns the size of an image in bytes, 0 if no node has it. kube-scheduler
+// ImageSize returns the size of an image in bytes, or 0 if no node has it. kube-scheduler
 // uses the size of the first node that reports an image. Here that is the first by name,
 // so that the result does not depend on the order of arrival.
 func (s *State) ImageSize(name string) int64 {

@@ -29,7 +29,7 @@ func (d *Planned) beginMove(t *step, x *Move) {
 		x.end(t.now, Abandoned, reason)
 		return
 	}
-	// blockedByMove scans a workload, so blockedByParallelism comes first.
+	// blockedByParallelism comes before blockedByMove, which scans a workload.
 	for _, blocked := range []func(*step, *Move) string{d.blockedByParallelism, d.blockedByMove, d.blockedByHold} {
 		if reason := blocked(t, x); reason != "" {
 			t.wait(x, reason, retryInterval)

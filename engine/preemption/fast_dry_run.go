@@ -17,7 +17,7 @@ const unlimited = math.MaxInt64 / 4
 // podDemand is what a pod requests if its placement depends on the node alone.
 type podDemand struct {
 	fastpath.NodeLocalPod
-	pod      *model.Pod // any pod of the class
+	pod      *model.Pod // a pod of the equivalence class, without UID and nomination
 	amounts  model.Resources
 	counted  bool // the number of pods is checked
 	ports    []model.HostPort

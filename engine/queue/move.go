@@ -22,8 +22,8 @@ func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 	e.pool = p
 }
 
-// addToGroup adds e, which is in no pool, to its group. It replaces the plugins that reject
-// the group's pods.
+// addToGroup adds e, which is in no pool, to its group. plugins become the plugins that reject
+// the whole group.
 func (q *Queue) addToGroup(e *entry, p Pool, plugins decision.PluginSet) *group {
 	key, hints := q.hintsOf(e.UID)
 	if p == Gated {
@@ -124,8 +124,8 @@ func (q *Queue) scheduleFlush(now time.Time) {
 	}
 }
 
-// NextWakeup returns when to call Pop next: now if Pop has a pod to return, zero if only an
-// event or a new pod can help.
+// NextWakeup returns when to call Pop next. That is now if Pop has a pod to return, and zero if
+// only an event or a new pod can help.
 func (q *Queue) NextWakeup(now time.Time) time.Time {
 	if len(q.active.items)+len(q.backoff.items) > 0 {
 		return now

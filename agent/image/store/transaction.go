@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// transaction is a change in progress. It has a directory, locked while the process runs, and
+// transaction is a change of the store in progress. It has a directory, locked while the process runs, and
 // pins the layers it needs.
 //
 // The lock ends with the process, so a directory that can be locked was abandoned.

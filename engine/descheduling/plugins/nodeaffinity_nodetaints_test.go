@@ -47,8 +47,8 @@ func TestTaints(t *testing.T) {
 	}
 }
 
-// TestTaintGain checks that a node with fewer taints that the pod does not tolerate is no
-// improvement: the strategy would evict the pod from it, too.
+// TestTaintGain checks that a node with fewer untolerated taints is no improvement, because the
+// strategy would evict the pod from that node, too.
 func TestTaintGain(t *testing.T) {
 	nodes := taintedNodes()
 	var got string
