@@ -11,7 +11,7 @@ const (
 	Preemption       // a pod with a higher priority needs its resources
 	API              // API-initiated eviction
 	Taint            // a NoExecute taint that the pod does not tolerate
-	PodGC            // the node is deleted or out of service
+	PodGC            // the node no longer exists
 	Pressure         // node-pressure eviction
 	Admission        // the node rejected the pod
 	Shutdown         // node shutdown
