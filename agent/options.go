@@ -50,11 +50,11 @@ type Options struct {
 	// Addresses returns the current addresses of the only node; default: those of its manifest.
 	// Call Report when they change.
 	Addresses func() []corev1.NodeAddress
-	// PodCIDRTimeout is how long simulated nodes without spec.podCIDR wait until the cluster
-	// allocates one. Then each node chooses a range; 0: immediately; negative: never.
+	// PodCIDRTimeout is how long simulated nodes without spec.podCIDR wait for the cluster to
+	// allocate one. After it, each node chooses a range: immediately if it is 0, never if negative.
 	PodCIDRTimeout time.Duration
-	// PodCIDR is the range that the only, real node's network uses, "" if another program manages
-	// the network. The node is not ready if spec.podCIDR is another one.
+	// PodCIDR is the range of the pod network of a real node, which must be the only node. It is "" if
+	// another program manages the network. The node is not ready if spec.podCIDR differs from it.
 	PodCIDR string
 	// Images returns the image list for the node status; nil: the list is empty.
 	Images func(node string) []corev1.ContainerImage

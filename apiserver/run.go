@@ -23,7 +23,7 @@ const (
 	bootstrapTimeout = time.Minute
 	// readyPollInterval is the interval at which a starting server checks whether it is ready.
 	readyPollInterval = 20 * time.Millisecond
-	// startDuration is the time until the server is ready and the components that start after it in the process are idle.
+	// startDuration is the time after readiness until the components that start next in the process are idle.
 	startDuration = 10 * time.Second
 	// certificateRenewInterval is how often the server checks its certificates for renewal.
 	certificateRenewInterval = 12 * time.Hour
@@ -78,8 +78,8 @@ func (s *Server) clientAddress() string {
 	return net.JoinHostPort(host, port)
 }
 
-// signalReady closes ready once /readyz returns 200. A store without space does not count: the
-// components must start to free it. After the start it returns memory to the operating system.
+// signalReady closes ready once /readyz returns 200. It excludes the check etcd-space: the
+// components must start to free space. After startDuration it returns memory to the operating system.
 func (s *Server) signalReady(ctx context.Context) {
 	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()

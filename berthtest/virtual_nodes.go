@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// defaultPods is the number of pods of a node without another capacity.
+// defaultPods is the pods capacity of a node whose options set none.
 const defaultPods = 110
 
 // createNode creates a ready node.
@@ -81,7 +81,8 @@ func (c *VirtualCluster) RelieveNode(name string) {
 	c.setUsage(name, "")
 }
 
-// setUsage changes the usage of a node outside of pods and restarts its agent, which reads it once.
+// setUsage changes the usage of a node outside of pods and restarts its agent, which reads the usage
+// only at its start.
 func (c *VirtualCluster) setUsage(name, text string) {
 	c.t.Helper()
 	var err error

@@ -44,7 +44,8 @@ func (m *Memory) Unaccounted() int64 { return max(m.Usage-m.File-m.Anon-m.Kernel
 // Unlimited is the value of a limit that is not set.
 const Unlimited = math.MaxInt64
 
-// Usage returns the charged memory in bytes. It is cheaper than Memory.
+// Usage returns the charged memory in bytes. It is cheaper than Memory. For a cgroup without a
+// usage file (the root), it returns MemTotal minus MemFree.
 func (g *Group) Usage() (int64, error) {
 	if g.usage.fd >= 0 {
 		return g.usage.number()

@@ -40,7 +40,7 @@ type Options struct {
 	Log     klog.Logger
 }
 
-// Guard evicts pods of one node. It implements the agent's interface of agent/pressure.
+// Guard evicts pods of one node. It implements the Agent interface of package agent/pressure.
 type Guard struct {
 	opts    Options
 	monitor *agentpressure.Manager

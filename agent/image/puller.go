@@ -179,8 +179,8 @@ func (p *Puller) pull(ctx context.Context, r *pullRequest) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// failureReason returns reason and message of a failed pull. Runtimes put the two special
-// reasons into the error text.
+// failureReason returns the reason and message of a failed pull. The error text of the runtime
+// contains RegistryUnavailable or SignatureValidationFailed if one of them is the reason.
 func failureReason(r *pullRequest, err error) (reason, message string) {
 	switch text := err.Error(); {
 	case strings.Contains(text, ReasonRegistryUnavailable):

@@ -126,7 +126,7 @@ func (n *node) chooseLocal(ctx context.Context, readErr error) (string, error) {
 func (n *node) usePodCIDR(ctx context.Context, cidr string, readErr error) (string, error) {
 	setSpecPodCIDR(n.object, cidr)
 	if readErr != nil {
-		return cidr, nil // the node registers with it
+		return cidr, nil // the agent registers the node with this range
 	}
 	return cidr, agent.SetPodCIDR(ctx, n.client.CoreV1().Nodes().Patch, n.opts.Name, cidr)
 }
@@ -137,8 +137,8 @@ func setSpecPodCIDR(n *corev1.Node, cidr string) {
 	}
 }
 
-// awaitPodCIDR registers the node as not ready and returns the range that a controller
-// allocates, or after the timeout a local one.
+// awaitPodCIDR registers the node as not ready and waits for a controller to allocate a range.
+// After PodCIDRTimeout it chooses a local range.
 func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 	o := &n.opts
 	start, lastReport, notified := time.Now(), time.Time{}, false

@@ -22,8 +22,8 @@ type teardown struct {
 	requested bool // no container may start or run
 	remove    bool // remove logs, directories and exited containers too
 	purge     bool // remove what uses disk space; the Runner keeps the pod
-	running   bool // a goroutine performs it
-	released  bool // resources are released, and that is reported
+	running   bool // a goroutine performs the teardown
+	released  bool // resources are released, and the release is reported
 }
 
 // cgroupRemoveTimeout bounds one wait for the processes of a cgroup to exit.
@@ -281,7 +281,8 @@ func (p *pod) removeContainers() error {
 	return nil
 }
 
-// removeDir removes a pod's directory. It fails if a volume is still mounted.
+// removeDir unmounts a pod's volumes and removes its directory. It fails if a volume cannot be
+// unmounted.
 func (r *Runner) removeDir(uid types.UID) error {
 	if uid == "" {
 		return errors.New("removing pod directory: empty pod UID")

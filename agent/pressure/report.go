@@ -30,7 +30,8 @@ type ThresholdReport struct {
 	Available int64     `json:"available"`
 	Capacity  int64     `json:"capacity"`
 	Measured  time.Time `json:"measured,omitzero"`
-	// Threshold is the amount below which it is met, with the minimum reclaim while that applies.
+	// Threshold is the amount below which the threshold is met. It includes the minimum reclaim while
+	// that applies.
 	Threshold    int64     `json:"threshold"`
 	GraceSeconds float64   `json:"graceSeconds"` // 0: pods are evicted at once
 	MetSince     time.Time `json:"metSince,omitzero"`
@@ -50,7 +51,7 @@ type CandidatePod struct {
 	Known     bool   `json:"known"` // its usage could be read
 	Used      int64  `json:"used"`
 	Requested int64  `json:"requested"`
-	Reason    string `json:"reason"` // of its position
+	Reason    string `json:"reason"` // why the pod has this position in the order
 	// Exempt is set for critical pods. Terminating is set if the pod is already terminating.
 	Exempt      bool `json:"exempt,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
@@ -80,7 +81,8 @@ func NewReport(node string, now time.Time, m *nodepressure.Machine, o *nodepress
 	return r
 }
 
-// decisiveThreshold returns the threshold of a signal that evicts first: one that is met, and a hard one if possible.
+// decisiveThreshold returns the threshold of a signal that evicts first. It prefers thresholds that are met, then hard
+// ones.
 func decisiveThreshold(states []nodepressure.ThresholdState, s nodepressure.Signal) (out *nodepressure.Threshold) {
 	best := -1
 	for i := range states {
@@ -131,7 +133,8 @@ func (r *ResourceReport) NextVictim() *CandidatePod {
 // maxListed is the number of pods per resource in the text output unless all are requested.
 const maxListed = 5
 
-// Text writes the report as tables, with the first pods of each order or all.
+// Text writes the report as tables. Unless all is set, it writes one eviction order per resource, with at most maxListed
+// pods.
 func (r *Report) Text(out io.Writer, all bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Pressure of node %s\n\n", r.Node)

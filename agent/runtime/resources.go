@@ -72,8 +72,8 @@ func resizableContainers(spec *corev1.PodSpec) func(yield func(*corev1.Container
 	}
 }
 
-// ResizeRestarts reports whether a running container with the resources from must restart to get
-// those of its specification: a resource changes whose resizePolicy is RestartContainer.
+// ResizeRestarts reports whether a running container must restart to change its resources from
+// "from" to those of c. It must if a changed resource has the resizePolicy RestartContainer.
 func ResizeRestarts(c *corev1.Container, from corev1.ResourceRequirements) bool {
 	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 		return p.RestartPolicy == corev1.RestartContainer && ResourceChanged(from, c.Resources, p.ResourceName)

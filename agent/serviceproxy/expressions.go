@@ -15,7 +15,7 @@ import (
 // masqueradeMark is the bit in a packet's mark that requests masquerading. kube-proxy uses 0x4000.
 const masqueradeMark = 0x2000
 
-// Registers. Each has 16 bytes, so an IPv6 address and a port use one and a fourth.
+// Registers. Each has 16 bytes, so an IPv6 address and a port use one register and a quarter of the next.
 const (
 	reg1 = unix.NFT_REG_1
 	reg2 = unix.NFT_REG_2
@@ -61,7 +61,7 @@ func verdict(kind expr.VerdictKind, chain string) expr.Any {
 	return &expr.Verdict{Kind: kind, Chain: chain}
 }
 
-// lookup looks up a register in a set or map. For a set, it continues if the set has the value.
+// lookup looks up a register in a set or map. For a set, the rule continues only if the set has the value.
 func lookup(s *nftables.Set, register uint32) *expr.Lookup {
 	return &expr.Lookup{SourceRegister: register, SetName: s.Name, SetID: s.ID}
 }
@@ -85,21 +85,21 @@ func setMark() []expr.Any {
 // native returns a number in native byte order.
 func native(v uint32) []byte { return binaryutil.NativeEndian.PutUint32(v) }
 
-// bitSet continues if the register, loaded by load, has the bit.
+// bitSet continues the rule only if the value that load reads into reg1 has the bit.
 func bitSet(load expr.Any, bit uint32) []expr.Any {
 	return []expr.Any{load,
 		&expr.Bitwise{SourceRegister: reg1, DestRegister: reg1, Len: 4, Mask: native(bit), Xor: native(0)},
 		&expr.Cmp{Op: expr.CmpOpNeq, Register: reg1, Data: native(0)}}
 }
 
-// localAddress continues if the packet's source, or destination, is an address of this machine.
+// localAddress continues the rule only if the packet's source, or destination, is an address of this machine.
 func localAddress(source bool) []expr.Any {
 	return []expr.Any{
 		&expr.Fib{Register: reg1, ResultADDRTYPE: true, FlagSADDR: source, FlagDADDR: !source},
 		&expr.Cmp{Op: expr.CmpOpEq, Register: reg1, Data: native(unix.RTN_LOCAL)}}
 }
 
-// notLoopback continues if the destination is not a loopback address.
+// notLoopback continues the rule only if the destination is not a loopback address.
 func (f family) notLoopback() []expr.Any {
 	if !f.ip4() {
 		return []expr.Any{f.destination(reg1), &expr.Cmp{Op: expr.CmpOpNeq, Register: reg1, Data: netip.IPv6Loopback().AsSlice()}}

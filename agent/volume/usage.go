@@ -33,8 +33,8 @@ type Usage struct {
 }
 
 // Usage measures the volumes of a prepared pod, except hostPath, in the order of its spec. It
-// walks the files of emptyDirs, which can be slow. On an error it returns the volumes that were
-// measured.
+// walks the files of local volumes and of claims with a Limit, which can be slow. On an error it
+// also returns the volumes that were measured.
 func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	p := v.findPod(uid)
 	if p == nil {
@@ -63,7 +63,8 @@ func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	return out, errors.Join(errs...)
 }
 
-// measureVolume returns the usage of a volume: of its files, or of its file system.
+// measureVolume returns the usage of a volume. It measures the files of local volumes and of claims
+// with a Limit, and the file system of other volumes.
 func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 	u := Usage{Name: volume.Name, Memory: m.tmpfs, Claim: m.claim, Limit: m.limit, Local: m.claim == "" && !m.tmpfs}
 	if e := volume.EmptyDir; e != nil && e.SizeLimit != nil {
@@ -82,7 +83,7 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 		u.Available = max(min(u.Available, u.Limit-u.Bytes), 0)
 		return u, err
 	}
-	if !u.Local { // a separate file system, or one that is not measured by file
+	if !u.Local { // a tmpfs, or a claim without a Limit
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}

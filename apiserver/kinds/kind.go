@@ -32,7 +32,7 @@ type Kind struct {
 	New, NewList func() runtime.Object
 	// Hub is set if the kind shares the store of another kind, whose Go type is stored. That is a
 	// kind of another group, or the stored version of the same kind. The stored version comes first
-	// in the table. Of Hooks, a shared kind has Default only: the others run on the stored type.
+	// in the table. A kind with a Hub has only the hook Default: the other hooks run on the stored type.
 	Hub *Hub
 	// Virtual kinds are not stored (e.g. TokenReview). The server creates their storage
 	// separately.

@@ -141,8 +141,8 @@ func syncTree(dir string) error {
 	})
 }
 
-// OpenSnapshot returns a snapshot of the embedded etcd in dataDir, which no process may use. The caller
-// must close it.
+// OpenSnapshot returns a snapshot of the embedded etcd in dataDir. No other process may use the
+// directory. The caller must close the snapshot.
 func OpenSnapshot(ctx context.Context, dataDir string) (io.ReadCloser, error) {
 	if dir := filepath.Join(dataDir, "etcd"); !fileutil.Exist(dir) {
 		return nil, fmt.Errorf("no store in %s: must be the --data-dir of a server with an embedded etcd", dataDir)

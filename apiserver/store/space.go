@@ -125,7 +125,7 @@ func (g *spaceGuard) updateLevel() {
 	}
 }
 
-// admit reports whether the store has space for a write of the given size. maxLevel is the highest
+// admit returns an error if the store has no space for a write of size bytes. maxLevel is the highest
 // level at which the write is accepted.
 func (g *spaceGuard) admit(size int64, maxLevel spaceLevel) error {
 	g.mu.Lock()
@@ -226,7 +226,7 @@ func (g *spaceGuard) prepareStart(existing bool) error {
 	}
 	required := int64(newStoreBytes)
 	if existing {
-		// etcd allocates the next segment of its log once. If that fails, it ends the process later.
+		// etcd allocates the next segment of its log once. If that fails, etcd ends the process later.
 		required = wal.SegmentSizeBytes + openBytes
 	}
 	if g.last.available < required && os.Remove(g.reservePath()) == nil {

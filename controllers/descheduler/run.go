@@ -136,7 +136,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 	return report, nil
 }
 
-// runStrategiesIfExclusive runs the strategies unless a run must not start.
+// runStrategiesIfExclusive runs the strategies unless checkExclusive returns an error.
 func (r *Runner) runStrategiesIfExclusive(ctx context.Context) (*Report, error) {
 	if err := r.checkExclusive(ctx); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (r *Runner) runStrategiesIfExclusive(ctx context.Context) (*Report, error) 
 	return r.runStrategies(ctx)
 }
 
-// checkExclusive returns an error if a run must not start. It does not check dry runs.
+// checkExclusive calls Options.CheckExclusive, except for dry runs. An error means that a run must not start.
 func (r *Runner) checkExclusive(ctx context.Context) error {
 	if r.o.CheckExclusive == nil || r.o.DryRun {
 		return nil
@@ -155,7 +155,7 @@ func (r *Runner) checkExclusive(ctx context.Context) error {
 // maxWait is the longest time between two steps.
 const maxWait = 10 * time.Second
 
-// wait waits until wake or, while moves are unfinished, for changes.
+// wait waits until wake, at most maxWait. While moves are unfinished, it also returns after a change.
 func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	d := maxWait
 	if !wake.IsZero() {

@@ -71,7 +71,7 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 			next.Replacement = mergeReplacement(p, next.Replacement)
 		}
 		if p := k.pod(e.rec.Pod.Namespace, e.rec.Pod.Name, e.rec.Pod.UID); next.Owner == nil && p != nil {
-			next.Owner = ownerOf(p) // adopted, and not observed by the writer of the record
+			next.Owner = ownerOf(p) // the writer of the record did not observe the adoption of the pod
 		}
 		if next.Deleted == e.rec.Deleted && next.Owner == e.rec.Owner && reflect.DeepEqual(next.Replacement, e.rec.Replacement) {
 			continue
@@ -183,7 +183,7 @@ func (k *controller) journalRecord(_ context.Context, key string) (time.Duration
 	return 0, k.appendJournal(rec)
 }
 
-// appendJournal appends a record to the journal unless the journal has as much information.
+// appendJournal appends a record to the journal unless the journal has a record of the pod that is as complete.
 func (k *controller) appendJournal(rec *journal.Displacement) error {
 	id := rec.Pod.ID()
 	k.mu.Lock()

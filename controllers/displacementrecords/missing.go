@@ -104,7 +104,7 @@ func findCondition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodConditio
 	return nil
 }
 
-// writeMissingRecord writes the record of a pod without one.
+// writeMissingRecord writes the record of a pending pod if there is none.
 func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.Duration, error) {
 	k.mu.Lock()
 	p := k.pending[uid]

@@ -67,7 +67,7 @@ func Run(ctx context.Context, p runner.Process, o nodelifecycle.Options, registe
 	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, factory.Coordination().V1().Leases(), o, registerer) }, factory)
 }
 
-// Add adds the controller to a process. leases are those of nodes. Metrics are registered with registerer, which may be
+// Add adds the controller to a process. leases must supply the Leases of nodes. Metrics are registered with registerer, which may be
 // nil.
 func Add(p *runner.Process, leases coordinationinformers.LeaseInformer, o nodelifecycle.Options, registerer prometheus.Registerer) error {
 	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
@@ -89,7 +89,7 @@ func Add(p *runner.Process, leases coordinationinformers.LeaseInformer, o nodeli
 	return h.watch(nodes.Informer(), pods.Informer(), leases.Informer())
 }
 
-// newStep returns a function that steps a new machine and dispatches its effects.
+// newStep returns a function that steps the machine and dispatches its effects. Its first call creates the machine.
 func (h *controller) newStep(o nodelifecycle.Options) func(time.Time, []nodelifecycle.Event) time.Time {
 	var machine *nodelifecycle.Machine
 	fullDisruption, due := false, time.Time{}

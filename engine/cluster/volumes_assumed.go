@@ -219,7 +219,7 @@ func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.Persiste
 	return v.countedVolume(reported)
 }
 
-// countedVolume returns a reported volume, with the claim of the first plan if it is free.
+// countedVolume returns a reported volume, with the claim of the first plan if the volume is free.
 func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.PersistentVolume {
 	holders, _ := v.volumeHolders.get(reported.Name)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && reported.Claim == (model.ClaimRef{}) {
@@ -249,7 +249,7 @@ func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.Pers
 	return v.countedClaim(key, reported)
 }
 
-// countedClaim returns a reported claim, with the node of the first plan if it has no placement.
+// countedClaim returns a reported claim, with the node of the first plan if the claim has no placement.
 func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	holders, _ := v.claimHolders.get(key)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !hasPlacement(reported) {

@@ -19,7 +19,7 @@ type MetricsUser interface {
 type Candidate struct {
 	Pod  *Pod
 	Node *Node
-	// Reason returns why, with numbers, for users.
+	// Reason returns the reason of the eviction for users. It includes numbers.
 	Reason func() string
 	// Gain returns the improvement of the strategy's goal if the pod moves to a node, given the
 	// moves so far. Nil means that any other node is an improvement.

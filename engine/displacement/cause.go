@@ -94,7 +94,7 @@ func (c Cause) Avoids() bool { return causeTable[c.orNone()].avoids }
 func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 
 // Policy states how many attempts obey budgets. A displacement that overrules a budget is recorded as
-// well: the pod gets an entry in disruptedPods and the number stays at 0.
+// well: the pod gets an entry in disruptedPods, and disruptionsAllowed stays at 0.
 type Policy struct {
 	// ObeyingAttempts is the number of attempts that obey budgets; the next one overrules them. 0: none
 	// obeys; negative: all obey.

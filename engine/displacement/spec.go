@@ -28,7 +28,7 @@ type Victim struct {
 	Fail bool
 }
 
-// EvictionRequest has the parameters of a request to the eviction API. The budgets that are stored now decide about it.
+// EvictionRequest has the parameters of a request to the eviction API. The budgets at the time of the request decide about it.
 // The API server returns a failure to the client, which does not retry. Therefore the machine retries a failed eviction,
 // and then undoes it.
 type EvictionRequest struct {
@@ -72,7 +72,7 @@ type Outcome struct {
 	Victim int
 	// Pod is the pod that does not meet a precondition.
 	Pod *model.Pod
-	// Verdict is the refusal of a budget. Required is how many disruptions it must allow.
+	// Verdict is the refusal of a budget. Required is how many disruptions the budget must allow.
 	Verdict  budget.Verdict
 	Required int
 	// Refunded are the budgets after their refunds.

@@ -23,7 +23,7 @@ func (d *Drain) observeTerminating() {
 	}
 }
 
-// hasWaitingSiblings reports whether more pods of the workload are waiting.
+// hasWaitingSiblings reports whether other pods of the workload wait for their eviction.
 func (d *Drain) hasWaitingSiblings(x *Move) bool {
 	o := x.Pod.Owner.UID
 	return o != "" && slices.ContainsFunc(d.moves, func(y *Move) bool { return y.Stage == Waiting && y.Pod.Owner.UID == o })

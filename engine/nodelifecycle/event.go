@@ -21,7 +21,7 @@ type LeaseRenewed struct {
 // Outcome reports the outcome of an effect.
 type Outcome struct {
 	Node, UID string
-	// IsTaintUpdate is set for the result of an UpdateTaints; otherwise it is that of a MarkUnknown.
+	// IsTaintUpdate is set if the effect was an UpdateTaints; otherwise it was a MarkUnknown.
 	IsTaintUpdate bool
 	Failed        bool
 }

@@ -109,7 +109,7 @@ func (m *Machine) updateThresholds(now time.Time, o *Observation) {
 }
 
 // thresholdMet reports whether less is available than the threshold, with its minimum reclaim if
-// reclaimed is set.
+// reclaimed is set. A hard memory threshold is also met if the forecast says that memory runs out.
 func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) bool {
 	stat := &o.Signals[t.Signal]
 	if !stat.Known {
@@ -156,8 +156,8 @@ func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 // thresholdSet has a bit for each threshold; a signal has at most two.
 type thresholdSet uint64
 
-// handleThresholds handles the first due threshold, memory first. A threshold that waits for a
-// terminating pod lets the next one proceed, with CountTerminating.
+// handleThresholds handles the first due threshold, memory first. If a threshold waits for a
+// terminating pod, the next threshold is handled only with CountTerminating.
 func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdSet, pods []Pod, effects []Effect, wake time.Time) ([]Effect, time.Time) {
 	for _, memory := range [2]bool{true, false} {
 		for i := range m.config.Thresholds {

@@ -59,9 +59,9 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	return need
 }
 
-// terminatingUsage returns the victim's last known usage. The node's measurement may be older than the pod's,
-// and the memory that was freed in between must count. A victim that is no longer listed counts for one more
-// check.
+// terminatingUsage returns the larger of the victim's previous and current usage. The node's measurement may
+// be older than the pod's, so memory that the pod freed in between must still count. A victim that is no
+// longer listed counts for one more check. The usage is 0 if the threshold may shorten the grace period.
 func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usage int64, until time.Time) {
 	if v.uid == "" || !now.Before(v.until) {
 		return 0, time.Time{}

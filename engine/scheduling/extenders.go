@@ -186,7 +186,7 @@ func mergeExtenderRefusals(old, current *decision.Record) *decision.Record {
 }
 
 // isChoiceValid reports whether a preemption chosen from an earlier record is still valid. The pod
-// must be infeasible, the node a candidate, and the victims running.
+// must be infeasible, the node a candidate, and every victim on the node and not finished.
 func (m *Machine) isChoiceValid(p *decision.Preemption, call *extenderCall, pod *model.Pod, placer profiles.Explainer) bool {
 	rec := mergeExtenderRefusals(call.record, placer.Explain(podForEvaluation(pod, call.withoutHold)))
 	if rec.Outcome != decision.Infeasible {

@@ -75,7 +75,7 @@ func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec 
 	return all, p
 }
 
-// terminatingVictims returns the pods that terminate on the pod's nominated node because of
+// terminatingVictims returns the lower-priority pods that terminate on the pod's nominated node because of
 // preemption.
 func (m *Machine) terminatingVictims(pod *model.Pod) []*model.Pod {
 	return m.victimsOn(pod.NominatedNodeName, pod.Spec.Priority)

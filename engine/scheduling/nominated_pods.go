@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// clearNomination clears a pod's nomination, in the state immediately.
+// clearNomination clears a pod's nomination. It updates the state immediately and then sends the change.
 func (m *Machine) clearNomination(now time.Time, pod *model.Pod) {
 	apiNode := pod.NominatedNodeName
 	if n := m.nominations[pod.UID]; n != nil {

@@ -19,7 +19,7 @@ type Pod struct {
 	ReadySince time.Time // transition time of Ready; zero: unknown
 
 	Started time.Time // status.startTime; zero: unknown
-	// Ended is when it succeeded or failed according to its status; zero: it is not finished.
+	// Ended is when the pod succeeded or failed according to its status; zero: the pod is not finished.
 	Ended  time.Time
 	Reason string // status.reason: Evicted, OutOfcpu, ...
 	// Disrupted is the reason of a DisruptionTarget condition that is True.
@@ -30,7 +30,7 @@ type Pod struct {
 	Restarts, SidecarRestarts int32
 	// Cost is controller.kubernetes.io/pod-deletion-cost; 0 without it.
 	Cost int32
-	// ExpectedReplacement is the name of the pod that was created to replace it before its deletion,
+	// ExpectedReplacement is the name of the pod that was created to replace this pod before its deletion,
 	// or empty. It is valid while the owner's generation is ReplacementGeneration, because the request
 	// for the extra pod may be reverted; 0: no longer valid.
 	ExpectedReplacement   string

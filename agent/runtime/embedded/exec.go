@@ -41,9 +41,9 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 // stdioPipes are the standard streams of a command.
 type stdioPipes struct {
 	child     [3]*os.File // the command's ends
-	parent    []*os.File
+	parent    []*os.File  // the ends of this process
 	copyFuncs []func()
-	copies    sync.WaitGroup // of the output
+	copies    sync.WaitGroup // goroutines that copy the output
 }
 
 // open connects stream i: 0 reads from in, the others write to out.

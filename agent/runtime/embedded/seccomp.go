@@ -77,8 +77,8 @@ func seccompFilter(capabilities uint64) []byte {
 			p.emit(opReturn, 0, 0, retEPERM)
 		}
 	}
-	// Sockets of virtual machines reach the hypervisor and are in no namespace. The kernel reads only
-	// the lower half of the argument, as this filter does.
+	// AF_VSOCK sockets reach the hypervisor, and no namespace isolates them. The kernel reads only the
+	// lower half of the argument, as this filter does.
 	p.emit(opJumpEqual, 0, 4, unix.SYS_SOCKET)
 	p.emit(opLoad, 0, 0, offsetFirstArgument)
 	p.emit(opJumpEqual, 0, 1, unix.AF_VSOCK)

@@ -157,7 +157,8 @@ func validateVolumeNodeAffinity(a *corev1.VolumeNodeAffinity, fldPath *field.Pat
 	return podvalidation.ValidateNodeSelector(a.Required, fldPath.Child("required"))
 }
 
-// ValidatePersistentVolumeUpdate validates an update. Source, volume mode and node affinity are immutable.
+// ValidatePersistentVolumeUpdate validates an update. Source and volume mode are immutable. A node
+// affinity can be added, but not changed.
 func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := ValidatePersistentVolume(pv)
 	specPath := field.NewPath("spec")

@@ -47,7 +47,7 @@ type controller struct {
 	metrics     *jobMetrics
 	events      record.EventRecorder
 	queue       runner.Queue[types.NamespacedName]
-	orphanQueue runner.Queue[types.NamespacedName] // pods whose Job does not exist
+	orphanQueue runner.Queue[types.NamespacedName] // tracked pods without a controller, or whose Job does not exist
 }
 
 // Run reconciles Jobs until ctx is done; see workqueue.Run. avoid supplies Avoid Holds and may be nil. Metrics are
@@ -74,8 +74,8 @@ func add(p *runner.Process, avoid *shared.AvoidHolds, metrics *jobMetrics) error
 	return s.watch(jobs.Informer())
 }
 
-// watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It enqueues a
-// pod whose Job does not exist.
+// watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It
+// enqueues a tracked pod in orphanQueue if the pod has no controller or its Job does not exist.
 func (s *controller) watch(jobs cache.SharedInformer) error {
 	err := workqueue.Watch(jobs, func(old, cur *batchv1.Job) {
 		if cur != nil {

@@ -82,7 +82,7 @@ func removeHolds(s *cluster.State) {
 	s.RemoveHolds(func(*model.Hold) bool { return true })
 }
 
-// applyInProgress applies a move in progress. Its pod occupies its node while it exists.
+// applyInProgress applies a move in progress. The moved pod still counts on its old node while the pod exists.
 func (p *Planner) applyInProgress(m *descheduling.InProgressMove) {
 	p.moved[m.Pod.UID] = true
 	if m.Hold != nil { // the replacement takes the reserved capacity
@@ -191,7 +191,7 @@ func (p *Planner) accept(m *Move, c *descheduling.Candidate) {
 	p.plan.Moves = append(p.plan.Moves, m)
 }
 
-// Checkpoint implements descheduling.Mover: moves can be withdrawn.
+// Checkpoint implements descheduling.Mover. restore withdraws the moves that Move has accepted since.
 func (p *Planner) Checkpoint() (restore func(), ok bool) {
 	moves, before := len(p.plan.Moves), p.ledger.Clone()
 	return func() {

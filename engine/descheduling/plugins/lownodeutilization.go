@@ -94,9 +94,8 @@ func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 	return "node is above its target: " + strings.Join(parts, "; ")
 }
 
-// usageGain returns the gain of a move: the usage of both nodes above their targets, in
-// millionths of their capacity. A move that raises the other node above its target has
-// no gain.
+// usageGain returns the gain of a move: the usage of the node from above its targets, in
+// millionths of its capacity. A move that raises the node to above a target has no gain.
 func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) descheduling.Gain {
 	g := descheduling.Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
 	g.After = g.Before

@@ -19,7 +19,7 @@ type skewPlanner struct {
 	queues     map[*topologyDomain][]*descheduling.Pod // untried pods
 }
 
-// run plans the moves. It returns false when the run has ended.
+// run plans the moves. It returns false when the total limit of evictions has ended the run.
 func (s *skewPlanner) run() bool {
 	s.queues = map[*topologyDomain][]*descheduling.Pod{}
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// Some classes differ only in values of few nodes, such as counts of an app's pods or the presence of an image. They
+// Some classes differ only in values of a few nodes, such as counts of an app's pods or the presence of an image. They
 // share the score cache of their base class, which ignores these values. Each decision takes these exception nodes out of
 // the shared cache, evaluates them individually and puts them back. Therefore many apps with few different sizes need few
 // caches, and a new app of a known size does not need a scan.

@@ -22,8 +22,8 @@ type Placer interface {
 	VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
 
-// Explainer is a Placer that returns full decision records. Profiles with extenders must use an
-// Explainer.
+// Explainer is implemented by Placers that return full decision records. The Placers of profiles with
+// extenders must implement it.
 type Explainer interface {
 	// Explain returns the full record of the decision for a pod.
 	Explain(pod *model.Pod) *decision.Record

@@ -212,8 +212,8 @@ func (d *Daemon) runOnce(ctx context.Context) error {
 	return err
 }
 
-// limitCPU moves containerd out of the cgroup of the control plane, which may be this process's. Its shims inherit the
-// cgroup.
+// limitCPU moves containerd to the cgroup of runtime processes. Otherwise containerd would stay in this process's
+// cgroup, which may be the control plane's. The shims of containerd inherit its cgroup.
 func limitCPU(pid int) error {
 	host, err := cgroup.Detect()
 	if err != nil {

@@ -75,8 +75,8 @@ func (s *Spec) prepareProgram() (identity, []string, error) {
 	return id, s.environ(id.home), nil
 }
 
-// enterCwd changes to the working directory. It refuses a directory outside of the root, which
-// links in /proc may lead to.
+// enterCwd changes to the working directory. It refuses a directory outside of the root: links in
+// /proc may lead to one.
 func (s *Spec) enterCwd() error {
 	if s.Cwd == "" {
 		return nil
@@ -100,7 +100,7 @@ func (s *Spec) setOOMScore() error {
 	return wrapError("setting oom_score_adj to "+score, os.WriteFile("/proc/self/oom_score_adj", []byte(score), 0o644))
 }
 
-// environ returns the environment of the program, with HOME=home unless it sets HOME.
+// environ returns the environment of the program. It adds HOME=home unless s.Env sets HOME.
 func (s *Spec) environ(home string) []string {
 	for _, e := range s.Env {
 		if strings.HasPrefix(e, "HOME=") {

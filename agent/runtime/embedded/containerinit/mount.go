@@ -131,8 +131,8 @@ func openMountPoint(root int, path string, isFile bool) (int, error) {
 	return -1, syscall.ELOOP
 }
 
-// createPath creates the missing parts of a path. If it finds a dangling symlink, next is its
-// target.
+// createPath creates the missing parts of a path. If it finds a dangling symlink, next is the path
+// with the link replaced by its target.
 func createPath(root int, path string, isFile bool) (fd int, next string, err error) {
 	parent, err := openInRoot(root, "/", oPath|syscall.O_DIRECTORY)
 	if err != nil {

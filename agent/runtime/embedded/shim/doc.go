@@ -15,9 +15,9 @@
 //
 // Invariants:
 //
-//   - A shim starts its container only after the agent has claimed the shim (Go), so never one
-//     that the agent has abandoned. If the agent exits before, the shim removes DIR/lock: the
-//     container was not started.
+//   - A shim starts its container only after the agent has claimed the shim (Go). It never starts a
+//     container that the agent has abandoned. If the agent exits before it claims the shim, the shim
+//     removes DIR/lock: the container was not started.
 //   - If the lock is free, DIR/exit exists, unless the shim was killed. In that case the
 //     container is killed as well, by the kernel if possible, otherwise by the agent.
 //   - All output of the container is in the log before DIR/exit exists.

@@ -125,8 +125,8 @@ func reserveExitFile(dir string) error {
 	return writeAll(fd, make([]byte, exitReserve))
 }
 
-// WriteExit writes DIR/exit atomically and durably. The agent calls it for a container whose shim did
-// not.
+// WriteExit writes DIR/exit atomically and durably. The agent calls it if the shim of a container did
+// not write the file.
 func WriteExit(dir string, e Exit) error { return writeFileAtomic(dir+"/"+ExitFile, e.text(), true) }
 
 // StartTime returns the start time of a process in clock ticks since boot, or "" if it does not
@@ -181,8 +181,8 @@ func ReadStat(pid int) (s ProcessStat, ok bool) {
 	return s, true
 }
 
-// writeFileAtomic replaces a file atomically. With durable it also survives a crash of the
-// machine.
+// writeFileAtomic replaces a file atomically. If durable is set, the new content also survives a
+// crash of the machine.
 func writeFileAtomic(name string, text []byte, durable bool) error {
 	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // keeps reserved space
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // Program is a request to the zygote to execute this program under another name, as a child of the zygote's parent. The
-// parent itself does not fork. While a process with many threads waits for a fork or for the child's execve, Go's
-// garbage collector cannot stop it. Processes that fork all the time would make it wait for seconds.
+// parent itself does not fork. While a thread waits for a fork or for the child's execve, Go's garbage collector
+// cannot stop it. A process that forks all the time would delay garbage collections for seconds.
 type Program struct {
 	Flags uintptr  // namespaces of clone(2)
 	Args  []string // at most maxArgs; the first is the name
@@ -21,7 +21,7 @@ const (
 	// programReport is the file to which a Program reports errors: containerinit.ReportFD, which this package cannot import.
 	programReport = 4
 
-	// programPrefix distinguishes the request from a directory.
+	// programPrefix distinguishes the request from one for a shim, which is a directory.
 	programPrefix = 'P'
 	maxArgs       = 7
 )
@@ -51,7 +51,7 @@ func (z *zygote) forkProgram(n int, files []int) (int, syscall.Errno) {
 	return 0, 0 // not reached
 }
 
-// parseProgram sets the arguments, which stay in the buffer of the request, and returns the flags.
+// parseProgram sets z.args, which point into the buffer of the request, and returns the flags.
 func (z *zygote) parseProgram(n int) (flags uintptr, ok bool) {
 	text, count := z.text[:n], 0
 	end := indexByte(text, 0)
