@@ -24,7 +24,8 @@ type NodeExplanation struct {
 	// verdicts.
 	Fits     []string
 	Rejected []RejectedPod
-	// NotEvaluated is the number of pending pods that were not evaluated.
+	// NotEvaluated is the number of pending pods beyond maxEvaluated. Pods without a profile are
+	// not counted anywhere.
 	NotEvaluated int
 }
 
@@ -69,7 +70,7 @@ func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile
 	return e
 }
 
-// dominantShare returns the largest fraction of a node's resources that a pod requests.
+// dominantShare returns the larger of the fractions of a node's CPU and memory that a pod requests.
 func dominantShare(p *model.Pod, n *model.Node) float64 {
 	share := func(requested, allocatable int64) float64 { return float64(requested) / float64(max(allocatable, 1)) }
 	r, allocatable := &p.Spec.Requests, &n.Allocatable

@@ -43,7 +43,7 @@ var deprecatedFaults = map[string]Fault{"lost": RequestLost, "unheard": Response
 // String returns the name used in scenarios.
 func (f Fault) String() string { return faultNames[f] }
 
-// ParseFault returns the fault with a name.
+// ParseFault returns the fault with a name, which may be a deprecated one.
 func ParseFault(s string) (Fault, bool) {
 	if f, ok := deprecatedFaults[s]; ok {
 		return f, true

@@ -23,7 +23,7 @@ const (
 	// costFactor is the minimum time between two computations of an answer, in multiples of the duration of the last one. A
 	// stream uses at most 1/costFactor of a core.
 	costFactor = 35
-	// maxRetry is the maximum time between two computations that fail.
+	// maxRetry limits the time until a computation that failed is repeated. costFactor may require a longer time.
 	maxRetry = 30 * time.Second
 )
 

@@ -11,7 +11,7 @@ import (
 // Burst limits the pods that one plan creates or deletes.
 const Burst = 500
 
-// ReplicaFailure is the type of the condition that creating or deleting pods failed.
+// ReplicaFailure is the type of the condition that reports a failure to create or delete pods.
 const ReplicaFailure = "ReplicaFailure"
 
 // ReplicaSet is the desired and actual state of a ReplicaSet.
@@ -44,7 +44,8 @@ type ReplicaSetPlan struct {
 	Wake time.Time
 }
 
-// Plan plans a ReplicaSet. pods can be in any order; terminating and finished pods do not count.
+// Plan plans a ReplicaSet. pods can be in any order; terminating and finished pods do not count
+// as replicas.
 // podsByNode is as in RankForDeletion. No pod is created before notBefore (zero: now; see
 // BackoffUntil). Nor is one created for a terminating pod whose expected replacement is among the
 // pods while the ReplicaSet's generation is unchanged.

@@ -11,7 +11,7 @@ import (
 )
 
 // Observations are objects that are no input of the machine. They complete the state at a time: what the
-// descheduler and the node lifecycle read, and what nodes measured. A replay ignores them.
+// descheduler and the node lifecycle controller read, and what nodes measured. A replay ignores them.
 type (
 	// PodDetails are the parts of a pod that only descheduling reads.
 	PodDetails struct {
@@ -27,9 +27,9 @@ type (
 	HoldSupport struct{ Honored bool }
 )
 
-// Observe adds an observation: a pointer to one of the types above, which must not be modified afterwards. One that
-// equals the previous observation of the same object is not written, nor one before Start. Observe never waits for the disk, and does
-// nothing on nil. It may be called concurrently with the other methods.
+// Observe adds an observation: a pointer to one of the types above, which must not be modified afterwards. It is
+// not written if it equals the previous observation of the same object, or if Start was not called. Observe never waits
+// for the disk, and does nothing on nil. It may be called concurrently with the other methods.
 func (r *Recorder) Observe(now time.Time, observation any) {
 	if r == nil {
 		return
@@ -95,7 +95,8 @@ func (s *State) forgetObservations(object any) {
 	}
 }
 
-// observation returns the last observation of an object, or nil. It panics with errMalformed.
+// observation returns the last observation of an object, or nil. It panics with errMalformed if the stored data is
+// malformed.
 func observation[T any](s *State, name string) *T {
 	data := s.observed[key[T]("", name)]
 	if data == nil {

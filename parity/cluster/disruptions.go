@@ -32,7 +32,7 @@ const taintManager = "DeletionByTaintManager"
 // podSpec is the specification of all pods.
 var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}
 
-// disruptionReasons records the DisruptionTarget conditions of deleted pods.
+// disruptionReasons records the reason of the DisruptionTarget condition of each terminating pod.
 type disruptionReasons struct {
 	mu    sync.Mutex
 	byPod map[string]string

@@ -89,7 +89,7 @@ func (g *Group) resume(c *coroutine) {
 	})
 }
 
-// end removes a coroutine whose function has returned. It keeps the coroutine if that is idle.
+// end removes a coroutine whose function has returned. If the coroutine is idle, end keeps it for reuse, up to maxIdle.
 func (g *Group) end(c *coroutine, idle bool) {
 	ended := c.ended
 	c.f, c.ended = nil, nil
@@ -126,7 +126,7 @@ func (g *Group) Wait(start func(resume func())) {
 func (g *Group) Exit() { panic(killed{}) }
 
 // ForEach calls f with the numbers from 0 to n-1 and waits until all calls have returned. At most limit calls run at the
-// same time, each in a coroutine with the name of the running one.
+// same time, each in a coroutine with the name of the running one. If n is 1, f runs in the running coroutine.
 func (g *Group) ForEach(n, limit int, f func(i int)) {
 	if n == 1 {
 		f(0)

@@ -24,8 +24,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// The methods of a resource's interface that are not implemented. They are one level deeper than those of resource, so
-// that the latter are promoted. A call panics.
+// These types have the methods of a resource's interface that this client does not implement; a call panics. The methods
+// are one level deeper than those of resource, so Go promotes the latter.
 type (
 	otherPod       struct{ typedcorev1.PodInterface }
 	otherNode      struct{ typedcorev1.NodeInterface }
@@ -76,7 +76,7 @@ type pods struct {
 	resource[*corev1.Pod, *corev1.PodList]
 }
 
-// Binding is the notice that an actor sends a Binding.
+// Binding is the notification that an actor sends a Binding.
 type Binding struct {
 	Pod, UID, Node string
 	Request        *sim.Request

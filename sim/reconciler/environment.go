@@ -39,7 +39,7 @@ func NewEnvironment(w *sim.World, group *coroutine.Group, nameSuffix func() stri
 	}
 }
 
-// lock is a lock of coroutines. They get it in the order of their calls.
+// lock is a lock of coroutines, which get it in the order of their calls.
 type lock struct {
 	w       *sim.World
 	group   *coroutine.Group
