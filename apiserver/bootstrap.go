@@ -19,8 +19,8 @@ import (
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
 // createSystemObjects creates the system namespaces, priority classes and the kubernetes Service if
-// they are missing. It does not change existing namespaces and
-// classes, but updates the target port of an existing Service.
+// they are missing. It does not change existing namespaces and classes, but updates the target port of
+// an existing Service.
 func createSystemObjects(ctx context.Context, client kubernetes.Interface, serviceIP string, port int) error {
 	for _, name := range systemNamespaces {
 		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

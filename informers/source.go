@@ -109,7 +109,8 @@ func (s *Source) setServed(kind string, served bool) {
 	}
 }
 
-// Synced is closed when every kind was listed once, except ResourceClaims, and Holds that are not served.
+// Synced returns a channel that is closed when every kind was listed once. It does not wait for ResourceClaims, nor for
+// Holds that are not served or must not be read.
 func (s *Source) Synced() <-chan struct{} { return s.synced }
 
 // Unsynced returns the kinds that were not listed yet.

@@ -32,9 +32,10 @@ type Usage struct {
 	Capacity, Available, TotalInodes, FreeInodes int64
 }
 
-// Usage measures the volumes of a prepared pod, except hostPath, in the order of its spec. It
-// walks the files of local volumes and of claims with a Limit, which can be slow. On an error it
-// also returns the volumes that were measured.
+// Usage measures the volumes of a prepared pod in the order of its spec. It skips hostPath volumes,
+// images, block volumes and claims bound to a hostPath PersistentVolume. It walks the files of local
+// volumes and of claims with a Limit, which can be slow. On an error it also returns the volumes
+// that were measured.
 func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	p := v.findPod(uid)
 	if p == nil {

@@ -11,9 +11,9 @@
 // Invariants:
 //
 //   - A stream into a pod, or an upgraded connection to an agent or pod, requires the verb create on
-//     the subresource, although a WebSocket request is a GET.
-//   - Loopback and link-local addresses are not proxied to.
+//     the subresource. This also holds for a WebSocket request, which is a GET.
+//   - pods/proxy and services/proxy reject loopback and link-local addresses.
 //
-// Differences from Kubernetes: nodes/proxy reaches only the port of the agent. Pods of simulated
-// nodes return a bad request.
+// Differences from Kubernetes: nodes/proxy reaches only the port of the agent. Requests for pods of
+// simulated nodes return a bad request.
 package podproxy

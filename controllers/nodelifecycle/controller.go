@@ -67,8 +67,8 @@ func Run(ctx context.Context, p runner.Process, o nodelifecycle.Options, registe
 	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, factory.Coordination().V1().Leases(), o, registerer) }, factory)
 }
 
-// Add adds the controller to a process. leases must supply the Leases of nodes. Metrics are registered with registerer, which may be
-// nil.
+// Add adds the controller to a process. leases must supply the Leases of nodes. Metrics are registered with
+// registerer, which may be nil.
 func Add(p *runner.Process, leases coordinationinformers.LeaseInformer, o nodelifecycle.Options, registerer prometheus.Registerer) error {
 	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
 	metrics, err := newMetrics(registerer)

@@ -10,8 +10,8 @@
 //   - Pods of an unknown node are stored until the node is added. Usage may exceed what is
 //     allocatable, because other schedulers bind pods, too.
 //   - An assumption ends when the pod is reported as bound, or with Forget or RemovePod.
-//   - The volumes and selected nodes in the plan of an assumed pod are reserved until they
-//     are reported, or until the plan or the pod is forgotten.
+//   - The volumes and selected nodes in the plan of an assumed pod are reserved. The
+//     reservation ends when they are reported, or when the plan or the pod is forgotten.
 //   - A Hold counts until it is removed or ExpireHolds ends it.
 //   - A change of a fork does not affect its parent, and vice versa.
 //

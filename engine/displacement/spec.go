@@ -28,9 +28,9 @@ type Victim struct {
 	Fail bool
 }
 
-// EvictionRequest has the parameters of a request to the eviction API. The budgets at the time of the request decide about it.
-// The API server returns a failure to the client, which does not retry. Therefore the machine retries a failed eviction,
-// and then undoes it.
+// EvictionRequest has the parameters of a request to the eviction API. The budgets at the time of the request
+// decide about it. The API server returns a failure to the client, which does not retry. Therefore the machine
+// retries a failed eviction, and then undoes it.
 type EvictionRequest struct {
 	Rules budget.Evictions
 	// UID and ResourceVersion are preconditions; empty: none.

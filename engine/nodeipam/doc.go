@@ -10,6 +10,6 @@
 // Invariants, each with a test:
 //
 //   - Disjoint: no allocated range overlaps a range that another node claimed, whatever its size.
-//   - NotInUse: a range in which pods have addresses, as inUse reports, is not allocated.
+//   - NotInUse: a range in which pods of other nodes have addresses, as inUse reports, is not allocated.
 //   - Exhaustive: Allocate fails only if no range is free.
 package nodeipam

@@ -49,7 +49,7 @@ type UpdateTaints struct {
 	Node, UID string
 	Add       []model.TimedTaint
 	Remove    []model.Taint
-	// QueueTime is how long the node was in its zone's taint queue, if Add has its NoExecute taint;
+	// QueueTime is how long the node waited in its zone's taint queue, if Add has a NoExecute taint;
 	// else 0.
 	QueueTime time.Duration
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Planner is the fast path of preemption. It returns the same result as Evaluate, at a cost proportional to what changed
-// since the last call for an equal pod.
+// Planner is the fast path of preemption. It returns the same result as Evaluate, at a cost proportional to
+// what changed since the last call for an equal pod.
 //
 // Pods whose placement depends on the node alone (fastpath.NodeLocalPod) share a dryRunCache: the dry-run
 // result of each node, with a winner tree over the costs. Only changed nodes are evaluated again, by sums
@@ -154,7 +154,7 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 	return c
 }
 
-// evictCaches drops the least recently used caches above the memory limit, but never exclude.
+// evictCaches drops the least recently used caches above the memory limit. It never drops exclude.
 func (pl *Planner) evictCaches(exclude *dryRunCache) {
 	cacheBytes := 48*len(pl.nodes.index.Rows) + 16<<10
 	for len(pl.caches) > max(1, pl.maxCacheBytes/cacheBytes) {

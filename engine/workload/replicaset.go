@@ -45,10 +45,9 @@ type ReplicaSetPlan struct {
 }
 
 // Plan plans a ReplicaSet. pods can be in any order; terminating and finished pods do not count
-// as replicas.
-// podsByNode is as in RankForDeletion. No pod is created before notBefore (zero: now; see
-// BackoffUntil). Nor is one created for a terminating pod whose expected replacement is among the
-// pods while the ReplicaSet's generation is unchanged.
+// as replicas. podsByNode is as in RankForDeletion. No pod is created before notBefore (zero: now;
+// see BackoffUntil). Nor is one created for a terminating pod whose expected replacement is active
+// while the ReplicaSet's generation is unchanged.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
 	// A pod that is ready, but not yet available, ranks as not ready. It is deleted before the available pods that a

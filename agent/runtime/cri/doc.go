@@ -9,7 +9,7 @@
 //     Unavailable, and the caller must check their effect.
 //   - Events reads containerd's own event service if the runtime is containerd, because
 //     containerd before 1.7 has no GetContainerEvents. An exit is reported when the runtime's
-//     status shows it. If the runtime has no events, the error is Unimplemented: poll
+//     status shows it, but at most 2 s late. If the runtime has no events, the error is Unimplemented: poll
 //     ListContainers instead.
 //
 // Lists are single messages of at most 64 MiB, about ten thousand containers.

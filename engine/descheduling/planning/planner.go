@@ -41,7 +41,7 @@ type Planner struct {
 	state *cluster.State // the cluster
 	fork  *cluster.State // the cluster with the planned moves
 	// forkWithoutHolds is the fork for schedulers that ignore Holds: it has no Holds and no
-	// excluded nodes. It is fork itself if all schedulers are alike.
+	// excluded nodes. It is fork itself if all schedulers have the same mode.
 	forkWithoutHolds *cluster.State
 	engines          map[string]*fastpath.Engine
 	ledger           *ledger.Ledger

@@ -91,7 +91,7 @@ func (c *spreadConstraint) podMoved(from, to *descheduling.Node) {
 
 // spreadGain returns the gain of a move: the squares of the two domains' sizes, summed over
 // all constraints that count the pod. Each move decreases the total over all domains, so
-// constraints cannot alternately worsen each other forever.
+// moves for different constraints cannot alternate endlessly.
 func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, constraints *constraintIndex) descheduling.Gain {
 	out := descheduling.Gain{Metric: "sum of the squared pod counts of the two domains"}
 	constraints.forEach(p, func(c *spreadConstraint) {
