@@ -25,8 +25,8 @@ func (a *Agent) admit(p *pod) {
 	a.admitWithNode(p, false)
 }
 
-// admitWithNode implements admit. nodeIsCurrent reports whether the agent has just read the node object from
-// the API: only then can placement reject the pod.
+// admitWithNode implements admit. nodeIsCurrent is true for retries, after the agent has tried to read the node
+// object or has evicted the victims. Placement rejects the pod only then.
 func (a *Agent) admitWithNode(p *pod, nodeIsCurrent bool) {
 	if r := a.runAdmitHandlers(p); r != nil {
 		a.rejectPod(p, r)
@@ -84,8 +84,8 @@ func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.podWithAllocated()))
 }
 
-// findVictims returns the pods to preempt for a critical pod. ok is false if preemption does not
-// help. Either the pod is not critical, or it fails a predicate other than resources.
+// findVictims returns the pods to preempt for a critical pod. ok is false if the pod is not critical, if it fails a
+// predicate other than resources, or if evicting all eligible pods is not enough.
 func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victims []*model.Pod, ok bool) {
 	pod := a.converter.Pod(p.podWithAllocated())
 	if !isCriticalPod(pod) || slices.ContainsFunc(denials, func(d placement.AdmissionResult) bool { return d.Resource == "" }) {

@@ -14,12 +14,11 @@
 // simulator (sim/agent) coroutines under virtual time. Requests are sent concurrently with the loop and post
 // their results to it.
 //
-// The agent admits a pod once. The checks run in the kubelet's order: node pressure
-// (PressureManager.Admit), sysctls, platform, placement, node shutdown. Placement uses
-// engine/placement.AdmissionCheck, the scheduler's own code, with the pods that have not terminated on
-// this node. A critical pod without enough resources preempts the pods that engine/preemption
-// selects, and waits until they have terminated. A pod whose claims are unbound waits until they
-// are bound.
+// The agent admits a pod once. The checks run in this order: node pressure (PressureManager.Admit), sysctls,
+// platform, node shutdown, placement. Placement uses engine/placement.AdmissionCheck, the scheduler's own code, and
+// counts the pods of the node that have not terminated. A critical pod without enough resources preempts the pods
+// that engine/preemption selects, and waits until they have terminated. A pod whose claims are unbound waits until
+// they are bound.
 //
 // Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
 // Failed when none of its containers run; its resources are free before that status is written.
@@ -38,8 +37,8 @@
 //
 //   - A rejected pod never starts, and its status lists no containers.
 //   - A pod holds its resources from admission until none of its containers run.
-//   - Labels, taints and resources that other clients set on the node are kept.
+//   - The agent keeps labels, taints and resources that other clients set on the node.
 //
-// Differences from Kubernetes: of pods admitted before a restart only the sysctls are checked again. A pod
-// that placement denies is checked again with the current node object from the API.
+// Differences from Kubernetes: after a restart, the agent rechecks only the sysctls of pods that it had admitted.
+// Before it rejects a pod because of placement, it reads the node object from the API and checks again.
 package agent

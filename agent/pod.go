@@ -93,7 +93,7 @@ func compareByName(a, b *corev1.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// podsOf returns the pods of a node, by name.
+// podsOf returns the pods of a node, sorted by namespace and name.
 func (a *Agent) podsOf(n *node) []*pod {
 	var out []*pod
 	for _, p := range a.pods {

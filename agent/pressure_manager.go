@@ -22,7 +22,8 @@ type PressureManager interface {
 
 // ConditionRestorer is a PressureManager that continues from the conditions of a previous agent.
 type ConditionRestorer interface {
-	// RestoreConditions is called once, before pods are admitted if the node exists, with the conditions in the API.
+	// RestoreConditions restores the conditions that the node has in the API. The agent calls it once. If the node
+	// exists at the start, the call precedes the admission of pods.
 	RestoreConditions(conditions []corev1.NodeCondition)
 }
 

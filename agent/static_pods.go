@@ -13,13 +13,14 @@ import (
 )
 
 // staticPods is the state of the static pods of the only node. A static pod comes from a manifest on the node. Its
-// mirror pod in the API shows its status and has no other effect. Only the loop accesses it, except view.
+// mirror pod in the API shows its status and has no other effect. Only the loop accesses this state, except view.
 type staticPods struct {
 	source <-chan []*corev1.Pod // each value has all static pods of the node; nil: mirror pods are ordinary pods
-	// known reports whether source has delivered pods, or is nil. Before, nothing may be removed that could be a static pod
-	// or its mirror pod.
+	// known reports whether source has delivered pods, or is nil. Until then the agent must not remove anything that
+	// may be a static pod or its mirror pod.
 	known bool
-	// kept are the pods that are no orphans, while the removal of orphans waits for the static pods; nil: it does not wait.
+	// kept has the pods that are not orphans while the removal of orphans waits for the static pods. Otherwise it is
+	// nil.
 	kept map[types.UID]bool
 	// The keys of these maps are namespace/name.
 	desired map[string]*corev1.Pod // as in the manifests
@@ -165,7 +166,8 @@ func (a *Agent) stopStaticPod(key string) {
 	a.updateStaticView()
 }
 
-// removeReleased removes a static pod that has terminated and released everything. It does not wait for the API server.
+// removeReleased removes a terminated static pod whose sandbox and volumes the runtime has released. It does not wait
+// for the API server.
 func (a *Agent) removeReleased(p *pod) {
 	if p.deletable && p.runtimeReleased && a.isStatic(p) && a.pods[p.object.UID] == p {
 		a.removeStaticPod(p)

@@ -52,8 +52,8 @@ type Options struct {
 	// Empty means no encryption. EncryptionConfigReload reads it again when it changes.
 	EncryptionConfigFile   string
 	EncryptionConfigReload bool
-	// MaxRequestsInFlight and MaxMutatingRequestsInFlight together are the number of concurrent
-	// requests, which priority levels share. Long-running requests do not count.
+	// MaxRequestsInFlight plus MaxMutatingRequestsInFlight is the maximum number of concurrent requests. API Priority
+	// and Fairness divides it between priority levels. Long-running requests do not count.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
 	// StoredOnlyWarnings returns a warning when an object of a stored-only kind is created.
 	StoredOnlyWarnings bool

@@ -120,9 +120,9 @@ func (h *Host) killFrozen(path string, signaled map[int]bool) (int, error) {
 	return h.killListed(path, signaled)
 }
 
-// Freeze freezes the cgroup and returns a function that thaws it. It waits at most 20 ms. Without
-// a freezer in the kernel it has no effect. Frozen processes that Kill has signaled exit when they
-// are thawed.
+// Freeze freezes the cgroup and returns a function that thaws it. On v1 it waits at most 20 ms until all processes
+// are frozen; on v2 it does not wait. Without a freezer in the kernel it has no effect. Frozen processes that Kill
+// has signaled exit when they are thawed.
 func (h *Host) Freeze(path string) (thaw func()) {
 	if h.Mode == V2 {
 		file := filepath.Join(h.unified, path, "cgroup.freeze")

@@ -21,16 +21,16 @@ const (
 	runtimeShares = 2560
 )
 
-// realtimeMicroseconds is the CPU time of real-time threads in the system cgroup per second. Some kernels with v1
-// allow such threads only in cgroups that have some. The agent uses them to watch the memory.
+// realtimeMicroseconds is the CPU time per second for real-time threads in the system cgroup. Some kernels with v1
+// allow such threads only in cgroups with a real-time budget. The agent monitors memory in such a thread.
 const realtimeMicroseconds = 100_000
 
 // enterAttempts bounds the retries if another process removes the empty cgroup.
 const enterAttempts = 10
 
-// JoinSystem moves this process into the cgroup of the control plane, so that pods and other programs
-// cannot starve it. A process that already is in a cgroup stays there: what has started it, for example systemd,
-// sets its weight. leave moves the process back.
+// JoinSystem moves this process into the cgroup of the control plane, so that pods and other programs cannot starve
+// it. A process that is already in another cgroup stays there, because its parent, for example systemd, sets the
+// weight. leave moves the process back.
 func (h *Host) JoinSystem() (leave func() error, err error) {
 	leave = func() error { return nil }
 	current, err := h.ownCgroup()

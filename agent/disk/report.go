@@ -9,7 +9,7 @@ const (
 	TerminatedContainer = "terminated container" // writable layer of a terminated container
 	Log                 = "log"                  // logs of a container
 	Volume              = "volume"
-	Orphan              = "orphan" // directory of a pod that the agent does not have
+	Orphan              = "orphan" // directory of a pod that the agent does not manage
 )
 
 // Names of file systems, as in eviction signals.

@@ -29,8 +29,8 @@ import (
 type Options struct {
 	Node    string
 	Service runtime.Service
-	// Layers measures layers. Optional: without it the size of an image is what the runtime
-	// reports, its compressed content, and writable layers have the size in the runtime's stats.
+	// Layers measures layers. Optional: without it, the size of an image is the compressed size that the runtime
+	// reports, and the sizes of writable layers come from the runtime's stats.
 	Layers Layers
 	// NodeFs is the file system of Root; ImageFs that of images and writable layers.
 	NodeFs, ImageFs *stats.Disk
@@ -260,7 +260,7 @@ func (r *reportBuilder) addVolumes(podList []pods.Pod) error {
 	return errors.Join(errs...)
 }
 
-// addOrphan adds a directory of a pod that the agent does not have.
+// addOrphan adds a directory of a pod that the agent does not manage.
 func (r *reportBuilder) addOrphan(dir, pod, name string) {
 	usage := stats.MeasureDir(dir)
 	r.Consumers = append(r.Consumers, Consumer{Kind: Orphan, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: usage.Bytes, Inodes: usage.Inodes})

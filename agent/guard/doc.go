@@ -1,12 +1,12 @@
-// Package guard adds fast node-pressure eviction to a node that runs a kubelet. When memory or
-// PIDs run short, it kills the pod that engine/nodepressure selects within milliseconds and
-// writes the eviction to the pod's status. The kubelet keeps all other duties.
+// Package guard adds fast node-pressure eviction to a node that runs a kubelet. When memory or PIDs run short, it
+// kills the pod that engine/nodepressure selects, within milliseconds, and writes the eviction to the pod's status.
+// The kubelet keeps all other duties.
 //
 //	kernel, clock ─▶ agent/pressure ─▶ SIGKILL to the pod's cgroup
 //	                       └─▶ guard: pod status Failed, Evicted ─▶ kubelet terminates the rest of the pod
 //
-// The kubelet treats a pod with a final status as terminated: it stops its containers and
-// starts none. The pod's cgroup follows from the kubelet's cgroup driver.
+// The kubelet treats a Failed pod as terminated: it stops the pod's containers and starts none. The guard derives the
+// path of the pod's cgroup from the kubelet's cgroup driver.
 //
 // The kubelet keeps handling disk pressure: its period of 10 s is short enough, and it manages
 // images and logs. It also keeps writing the node conditions, which must have one writer.

@@ -37,7 +37,8 @@ type Network struct {
 	last netip.Addr // last assigned IP, or the bridge's
 }
 
-// Open creates the bridge and its rules if they do not exist.
+// Open creates the bridge and its firewall rules if they do not exist. If it cannot create the rules, it logs the
+// error.
 func Open(o Options) (*Network, error) {
 	prefix, err := netip.ParsePrefix(o.CIDR)
 	if err != nil {
@@ -62,7 +63,7 @@ func Open(o Options) (*Network, error) {
 // lastFile returns the path of the file with the last assigned IP, which is kept across restarts.
 func (n *Network) lastFile() string { return filepath.Clean(n.opts.Dir) + ".last" }
 
-// lastAssigned returns the IP in lastFile, or the bridge's if there is none of this network.
+// lastAssigned returns the IP in lastFile, or the bridge's IP if the file has no IP of this network.
 func (n *Network) lastAssigned() netip.Addr {
 	text, _ := os.ReadFile(n.lastFile())
 	if a, err := netip.ParseAddr(strings.TrimSpace(string(text))); err == nil && n.prefix.Contains(a) {
@@ -123,7 +124,7 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MasterIndex = vethName(id), bridge.Attrs().Index
-	// The MAC address is derived from the IP, because neighbors cache the previous pod's.
+	// Derive the MAC address from the IP: neighbors may have cached the MAC address of an earlier pod with this IP.
 	b := a.As4()
 	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns),
 		PeerHardwareAddr: net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}}

@@ -23,8 +23,8 @@
 //   - Forget leaves no process, sandbox, mount, cgroup, directory or log of the pod.
 //   - An idle pod has no goroutine and no timer: one event stream and one listing serve all pods.
 //
-// A container is reported as OOMKilled only if it exited with code 137 and the kernel's log or a
-// cgroup counter confirms it (oom.go). Runtimes may mark all containers of a node together.
+// A container is reported as OOMKilled only if it exited with code 137 and the kernel's log or a cgroup counter
+// confirms it (oom.go). After one OOM kill, some runtimes report all containers of the node as OOMKilled.
 //
 // Differences from the kubelet: failed starts are retried after 1 s, doubling to 10 s, instead of
 // every 10 s. While events flow, all containers are relisted only every 10 s. Containers of a

@@ -27,7 +27,7 @@ type environment struct {
 	sources map[string]map[string]string
 }
 
-// makeEnvironment resolves the environment of a container. The status of pod has its addresses.
+// makeEnvironment resolves the environment of a container. pod.Status must contain the pod's addresses.
 func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
 	e := &environment{runner: r, pod: pod, container: c, values: map[string]string{}, sources: map[string]map[string]string{}}
 	var err error

@@ -32,7 +32,7 @@ type pod struct {
 	oomKills int64                          // OOM kills that the pod's cgroup has counted so far
 	teardown teardown
 	resize   resize
-	// limitsMu is held while limits of cgroups are written, and before mu.
+	// limitsMu is held while cgroup limits are written. Lock it before mu.
 	limitsMu sync.Mutex
 }
 
@@ -87,7 +87,7 @@ func (p *pod) latest() *corev1.Pod {
 	return p.object
 }
 
-// enqueue starts a container after the pod's containers that precede it.
+// enqueue adds a run to the end of the queue, from which the pod's worker starts one container at a time.
 func (p *pod) enqueue(c *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *pod) runWorker() {
 	}
 }
 
-// sleep blocks for the duration wait, or until ctx ends or wake receives.
+// sleep blocks for the duration wait, until ctx ends, or until wake has a value.
 func sleep(ctx context.Context, wait time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

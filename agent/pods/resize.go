@@ -156,8 +156,8 @@ func (p *pod) setPodLimits(target *corev1.Pod, l cgroup.Limits) error {
 	return r.opts.Cgroups.SetLimits(group, l)
 }
 
-// checkMemory returns an error if a smaller memory limit is below the current usage: the kernel
-// would reject the limit, or kill processes.
+// checkMemory returns an error if a reduced memory limit is not above the current working set. The kernel would
+// reject the limit or kill processes.
 func (p *pod) checkMemory(name corev1.ResourceName, from, to cgroup.Limits, group, subject string) error {
 	o := &p.runner.opts
 	if name != corev1.ResourceMemory || limit(name, to) >= limit(name, from) || o.Cgroups == nil || !o.Cgroups.Exists(group) {
@@ -180,8 +180,8 @@ type containerResize struct {
 	from, to cgroup.Limits
 }
 
-// resizeContainers changes one resource of the running containers. Smaller limits come first, so that
-// the sum never exceeds the pod's.
+// resizeContainers changes one resource of the running containers. It reduces limits before it raises others, so that
+// their sum never exceeds the pod's limit.
 func (p *pod) resizeContainers(ctx context.Context, target *corev1.Pod, name corev1.ResourceName) error {
 	var changes []containerResize
 	actual := p.actualPod(target)

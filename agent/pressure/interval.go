@@ -67,7 +67,8 @@ func (ts *thresholds) lowDisk(o *nodepressure.Observation) bool {
 	return false
 }
 
-// nextInterval returns how long to wait for the next check unless the alarm fires earlier.
+// nextInterval returns how long to wait for the next check unless the alarm fires earlier. wake is when nodepressure
+// requests the next check; zero if it does not.
 func (s *Manager) nextInterval(now, wake time.Time) time.Duration {
 	next := s.opts.MaxInterval
 	if len(s.thresholds.memory) > 0 {
@@ -102,7 +103,8 @@ func (s *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
 	return next
 }
 
-// reclaimableCache returns the page cache that the machine does not count immediately.
+// reclaimableCache returns the page cache that nodepressure may count as available memory. It returns 0 without
+// ConfirmPageCache.
 func (s *Manager) reclaimableCache() int64 {
 	if s.opts.Config.Options.ConfirmPageCache {
 		return s.memory.WorkingCache() + s.unaccountedCache

@@ -25,7 +25,7 @@ type Options struct {
 	Host *cgroup.Host
 	// Cgroup is the node's cgroup, "/" for a whole machine. Pods is the cgroup of all pods.
 	Cgroup, Pods string
-	// Config configures the machine. Reserve is the disk space to keep free.
+	// Config configures the nodepressure.Machine. Reserve is the disk space to keep free.
 	Config  nodepressure.Config
 	Reserve nodepressure.DiskReserveConfig
 	// Stats reads the statistics of pods.

@@ -11,8 +11,8 @@
 //
 //   - A probe never runs concurrently with itself; missed ticks are skipped.
 //   - The first verdict, and every change of it, is reported.
-//   - After Stop or a newer Start, no result is reported except one already being reported. Each
-//     carries the container's attempt.
+//   - After Stop or a newer Start, no result is reported except one already being reported. Each result carries the
+//     container's attempt.
 //   - Report may take any lock that callers of Start and Stop hold.
 //   - A startup or liveness probe ends with its final verdict: a startup probe with either, a
 //     liveness probe with a failure.

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// claims has the value of an element for each Service that requests it, by claim name. Several Services
-// may claim one external IP and port.
+// claims maps the claims of an element, one for each Service that requests it, to their values. Several Services may
+// claim one external IP and port.
 type claims map[string]string
 
 // winner returns the value of the element. ok is false if there are no claims. The names of claims start

@@ -49,7 +49,7 @@ type fileVersion struct {
 	inode              uint64
 }
 
-// Run sends the pods of all manifests, at once and after each change, until ctx ends.
+// Run sends the pods of all manifests until ctx ends: at once, when a file may have changed, and after each Interval.
 func (s *Source) Run(ctx context.Context, out chan<- []*corev1.Pod) {
 	tick := time.NewTicker(scanInterval)
 	defer tick.Stop()
@@ -69,8 +69,9 @@ func (s *Source) Run(ctx context.Context, out chan<- []*corev1.Pod) {
 	}
 }
 
-// read returns the pods of all manifests, and whether files were read because they may have changed. Until the files
-// have been listed once it returns false, because the caller would stop the pods that already run.
+// read returns the pods of all manifests, and whether it read the files: they may have changed, or Interval has
+// passed. Until the files have been listed once it returns false, because the caller would stop the pods that already
+// run.
 func (s *Source) read(now time.Time) ([]*corev1.Pod, bool) {
 	files, err := s.files()
 	if err != nil {
@@ -118,7 +119,8 @@ func (s *Source) read(now time.Time) ([]*corev1.Pod, bool) {
 }
 
 // unique returns one pod per namespace and name, in the order of the files, and an error for each file whose pod it
-// omits. Of several files with a pod of the same name it takes the file of the last call, or else the first one.
+// omits. If several files have a pod of the same name, it uses the file that it used in the last call, or else the
+// first one.
 func (s *Source) unique() (out []*corev1.Pod, duplicates map[string]error) {
 	files, owners := slices.Sorted(maps.Keys(s.pods)), map[string]string{}
 	for _, file := range files {

@@ -67,8 +67,8 @@ func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
 	return m.group.Capacity()
 }
 
-// Allocatable reads the memory of all pods. It returns as its capacity the limit of their cgroup,
-// or that of the node. ok is false if the cgroup does not exist yet.
+// Allocatable reads the memory of all pods. capacity is the limit of their cgroup or the node's capacity, whichever
+// is smaller. ok is false if the cgroup does not exist yet.
 func (m *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
 	if m.pods == nil {
 		if !m.host.Exists(m.podPath) {

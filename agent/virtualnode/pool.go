@@ -88,7 +88,7 @@ func (p *Pool) removeFirewallRules(ctx context.Context) error {
 	return network.RemoveRules(ctx, func(bridge, _ string) bool { return strings.HasPrefix(bridge, p.bridgePrefix()) })
 }
 
-// existingNodes returns the names of all nodes that have a cgroup, a mount or a directory.
+// existingNodes returns the sorted names of all nodes that have a cgroup, a disk image or a directory.
 func (p *Pool) existingNodes() []string {
 	var names []string
 	for _, dir := range []string{p.dir, p.runDir()} {

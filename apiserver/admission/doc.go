@@ -18,8 +18,8 @@
 //	CertificateSubjectRestriction no client certificates of group system:masters
 //	ResourceQuota                 resource usage of a namespace (wraps the plugin of k8s.io/apiserver)
 //
-// Plugins read other objects from informer caches. They read the store until a cache has synced, and shortly after a
-// relevant write through this server. They also do if the cache does not have an object.
+// Plugins read other objects from informer caches. They read the store instead until a cache has synced, shortly
+// after a relevant write through this server, and if the cache lacks the object.
 //
 // Differences from kube-apiserver: there, plugins may not find an object that was just created. Its
 // storage of priority classes rejects the deletion of system classes.

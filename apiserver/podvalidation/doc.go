@@ -3,7 +3,7 @@
 //
 //	decode -> poddefaults -> admission -> podstrategy -> podvalidation -> store
 //
-// The table of kinds calls it for Pods, and package validation for the templates of workloads. It
+// The table of kinds calls this package for Pods, and package validation calls it for the templates of workloads. It
 // validates k8s.io/api/core/v1 types and reads no other objects.
 //
 // Invariants:

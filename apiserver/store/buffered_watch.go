@@ -22,9 +22,9 @@ const resultChanSize = 128
 // the cache has ended the watch. The reader then starts a new watch from its last event.
 const idleReaderTimeout = 10 * time.Second
 
-// bufferedWatchStorage is a watch cache that queues events for slow readers. The cache ends a watch
-// whose reader is about ten events behind for 100 ms. On a busy machine, a burst would make every
-// client list again.
+// bufferedWatchStorage is a watch cache that queues events for slow readers. The cache ends a watch whose reader is
+// about ten events behind for 100 ms. Without the queue, a burst on a busy machine would force every client to list
+// again.
 type bufferedWatchStorage struct{ storage.Interface }
 
 func (s bufferedWatchStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {

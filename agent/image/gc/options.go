@@ -18,7 +18,8 @@ import (
 // Policy configures garbage collection.
 type Policy struct {
 	// HighThresholdPercent is the usage of the image file system at which image collection starts,
-	// LowThresholdPercent the usage at which it ends. At 100 it starts when the disk is full.
+	// LowThresholdPercent the usage at which it ends. With a HighThresholdPercent of 100 it starts when the disk is
+	// full.
 	HighThresholdPercent, LowThresholdPercent int
 	// MinAge is the minimum age of an image to be removed. MaxAge is the maximum time an image may
 	// be unused; 0 means no limit.

@@ -116,8 +116,8 @@ func (p *process) withFD(do func(fd int) error) error {
 	return withFD(p.file, do)
 }
 
-// namespace opens a namespace of the process, for example net. The process has not exited after
-// the open, so its ID was not reused.
+// namespace opens a namespace of the process, for example net. It returns an error if the process has exited after
+// the open, because its ID may have been reused.
 func (p *process) namespace(name string) (*os.File, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", p.pid, name))
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *process) close() {
 	}
 }
 
-// release closes the pidfd once the process has been reaped.
+// release closes the pidfd once the process has exited.
 func (p *process) release() {
 	if p.hasExited() {
 		p.close()

@@ -92,7 +92,7 @@ func (s *sandbox) startProcess(r *Runtime) error {
 	return s.spawn(r, spec, flags)
 }
 
-// spawn starts the process, records it, and waits until it is complete.
+// spawn starts the process, records it, and waits until its setup is complete.
 func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) error {
 	report, childEnd, err := os.Pipe()
 	if err != nil {
@@ -150,7 +150,7 @@ func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
 	return files
 }
 
-// stop records that the sandbox is down, kills the process that holds the namespaces, and releases
+// stop records that the sandbox is down and kills the process that holds the namespaces. It releases the host ports,
 // the address and /dev/shm. It is idempotent.
 func (s *sandbox) stop(r *Runtime) error {
 	s.mu.Lock()
@@ -181,7 +181,7 @@ func (s *sandbox) stop(r *Runtime) error {
 	return errors.Join(append(errs, s.unmountShm())...)
 }
 
-// killTimeout is how long a process may take to exit after SIGKILL, since it frees its memory.
+// killTimeout is how long a process may take to exit after SIGKILL. Freeing its memory takes time.
 const killTimeout = 30 * time.Second
 
 func (s *sandbox) closeHandles() {

@@ -48,7 +48,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig,
 	return id, nil
 }
 
-// createSandbox starts a sandbox and its network. After an error the caller removes the sandbox.
+// createSandbox starts a sandbox and connects it to the network. After an error the caller removes the sandbox.
 func (r *Runtime) createSandbox(s *sandbox) error {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (r *Runtime) containersInSandbox(id string) (list []*container) {
 	return list
 }
 
-// StopPodSandbox kills all containers of the sandbox and releases its address.
+// StopPodSandbox kills all containers of the sandbox and releases its host ports and address.
 func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
 	s := r.findSandbox(id)
 	if s == nil {
@@ -176,7 +176,7 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandbo
 	return s.status(), nil
 }
 
-// ListPodSandbox lists the sandboxes that match filter; nil matches all.
+// ListPodSandbox lists the sandboxes that match filter, newest first; a nil filter matches all.
 func (r *Runtime) ListPodSandbox(_ context.Context, filter *cri.PodSandboxFilter) (out []*cri.PodSandbox, err error) {
 	r.mu.Lock()
 	list := make([]*sandbox, 0, len(r.sandboxes))

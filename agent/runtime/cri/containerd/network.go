@@ -22,7 +22,7 @@ import (
 const cniResultDir = "/var/lib/cni/results"
 
 // masquerade replaces the source address of packets that leave the pod network with the machine's address. Packets to
-// pods of other nodes on this machine keep theirs. CNI's bridge plugin cannot make this exception.
+// pods of other nodes on this machine keep their source address. CNI's bridge plugin cannot make this exception.
 func masquerade(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {

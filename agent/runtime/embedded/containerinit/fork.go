@@ -5,7 +5,7 @@ import "syscall"
 // command is a command and what its child process needs to execute it without allocations.
 type command struct {
 	program string
-	paths   []string // where the program is searched
+	paths   []string // candidate paths of the program
 	pid     int      // in the agent's PID namespace
 
 	helperEnd, childEnd int     // socket pair: a byte lets the child continue; it closes its end by executing the command

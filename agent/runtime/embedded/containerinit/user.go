@@ -13,11 +13,11 @@ type identity struct {
 	home     string
 }
 
-// IdentityPrefix begins the line that the init process writes to ReportFD before it executes the
-// program. The user, the primary group and the groups separated by commas follow, separated by spaces.
+// IdentityPrefix begins the line that the init process writes to ReportFD before it executes the program. The line is
+// "user UID GID GROUP,GROUP,...".
 const IdentityPrefix = "user "
 
-// report writes the line of the identity.
+// report writes the identity to ReportFD.
 func (id *identity) report() error {
 	line := IdentityPrefix + strconv.FormatUint(uint64(id.uid), 10) + " " + strconv.FormatUint(uint64(id.gid), 10)
 	for i, g := range id.groups {

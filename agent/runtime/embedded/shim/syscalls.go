@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// forked reports whether this process is a fork of the zygote. It has one thread, but its scheduler
-// state is that of the zygote.
+// forked reports whether this process is a fork of the zygote. A fork has one thread, but its Go scheduler has the
+// state of the zygote.
 var forked bool
 
 // call makes a system call. In a fork it bypasses the scheduler, which would otherwise try to hand
@@ -88,7 +88,6 @@ func setNonblock(fd int) error {
 	return nil
 }
 
-// renameFile renames a file by an absolute or relative path.
 func renameFile(from, to string) error {
 	a, err := syscall.BytePtrFromString(from)
 	if err != nil {
