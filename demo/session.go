@@ -38,8 +38,8 @@ type session struct {
 	pressure *nodePressure
 }
 
-// nodePressure is a node with a condition since a time. The node's status may report it later
-// than the pod's.
+// nodePressure is a node condition and the time since which it holds. The Node object may report the condition later
+// than the evicted pod does.
 type nodePressure struct {
 	node      string
 	condition corev1.NodeConditionType
@@ -145,7 +145,7 @@ func (s *session) clearAct(ctx context.Context) error {
 	})
 }
 
-// blockedReason returns the reason for which a node is not ready for the next act, or "".
+// blockedReason returns why a node is not ready for the next act, or "".
 func (s *session) blockedReason(ctx context.Context) string {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

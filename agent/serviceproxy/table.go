@@ -161,7 +161,7 @@ func (u *update) empty() bool {
 	return len(u.addedChains)+len(u.changedChains)+len(u.removedChains)+len(u.removedElements)+len(u.addedElements)+len(u.addedAffinity)+len(u.removedAffinity) == 0 && !u.podCIDRs
 }
 
-// changes returns what has changed since the last transaction, in a stable order.
+// changes returns what has changed since the last transaction. The lists of chains and affinity sets are sorted.
 func (t *table) changes() update {
 	u := update{removedElements: map[string][]string{}, addedElements: map[string][]string{}, values: map[element]string{}}
 	for name := range t.changedChains {

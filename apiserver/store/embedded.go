@@ -36,8 +36,8 @@ const (
 	// maxRequestBytes is etcd's default, which the API server's request limit of 3 MiB assumes.
 	maxRequestBytes = 3 << 19
 	// The only member waits for 1 to electionTicks ticks until it elects itself. etcd's default, 10 ticks of 100 ms,
-	// would delay a start by 0.1 s to 1 s. raft requires at least 2. etcd's request timeout is 5 s and two elections: 5.4 s
-	// instead of 7 s.
+	// would delay a start by 0.1 s to 1 s. raft requires at least 2. etcd's request timeout is 5 s plus two election
+	// timeouts: 5.4 s instead of 7 s.
 	tickMilliseconds = 100
 	electionTicks    = 2
 	// startTimeout bounds the replay of the log at startup.

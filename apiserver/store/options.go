@@ -112,7 +112,7 @@ var specialPrefixes = map[schema.GroupResource]string{
 	{Resource: "replicationcontrollers"}: "controllers",
 }
 
-// decorate creates the storage of one resource: etcd with a watch cache in front.
+// decorate creates the storage of one resource: etcd, behind a watch cache unless the resource is in Uncached.
 func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix string,
 	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,

@@ -71,7 +71,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if c.registry, err = startRegistry(ctx, c.Dir, c.Archive, c.Pulled); err != nil {
 		return nil, err
 	}
-	// Stop ends the process, and the context does not, so that the process removes its nodes.
+	// The context must not kill the process: Stop interrupts it, so that it can remove its nodes.
 	args := []string{"-c", prepareNetwork + ` && exec "$0" "$@"`, c.Berth, "up", "--ephemeral", "--data-dir", data,
 		"--runtime", Runtimes[c.Runtime], "--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi"}
 	if c.Runtime == "embedded" {

@@ -16,9 +16,9 @@
 //
 // A user with write access to the events of a namespace can write records there. The role edit allows this, but not
 // writing Holds, and its users may know UIDs of other namespaces. The controller therefore trusts such a record only
-// for pods of the same namespace, which its writer could delete anyway (FromEvent). Writers with access to events of all
-// namespaces, such as Berth's components, are trusted for all. The admission plugin NodeRestriction of Berth's API
-// server limits a node to records about itself and pods bound to it.
+// for pods of the same namespace, which its writer could delete anyway (FromEvent). Writers with access to events of
+// all namespaces, such as Berth's components, can write the records of all pods. The admission plugin NodeRestriction
+// of Berth's API server limits a node to records about itself and pods bound to it.
 //
 // Invariants, each covered by a test:
 //

@@ -40,7 +40,7 @@ type apiHoldStore struct {
 	served    atomic.Bool // never reset
 }
 
-// newHoldStore returns the Holds of an API server, or nil if they are disabled.
+// newHoldStore returns a holdStore that uses the API server, or nil if Holds are disabled.
 func newHoldStore(client kubernetes.Interface, o Options) holdStore {
 	if o.Holds == nil {
 		return nil
@@ -126,7 +126,8 @@ func (k *controller) forgetOwnerNode(p ownerNode) {
 	}
 }
 
-// reconcileHold creates, updates or deletes the Avoid Hold of an owner on a node.
+// reconcileHold creates, updates or deletes the Avoid Hold of an owner on a node. It returns the time until the next
+// reconcile; 0 if none is needed.
 func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Duration, error) {
 	served, err := k.holds.Served()
 	if err != nil {
@@ -164,7 +165,7 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 	return remaining + time.Millisecond, err // the node may change until then
 }
 
-// desiredHold is the desired state of an owner and node.
+// desiredHold is the desired state of the Avoid Hold of an owner on a node.
 type desiredHold struct {
 	hold    *v1alpha1.Hold // nil: no Hold
 	keep    bool           // leave the existing Hold unchanged

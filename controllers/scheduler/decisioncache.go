@@ -14,7 +14,7 @@ import (
 // bytes, a rejection with many reasons several thousand.
 const decisionCacheSize = 2000
 
-// decisionCacheBytes bounds the specifications of the pods in a ring.
+// decisionCacheBytes bounds the approximate memory of the pod specifications in a ring.
 const decisionCacheBytes = 8 << 20
 
 // decisionCache has the latest decisions. They are formatted only on request. Rejections and

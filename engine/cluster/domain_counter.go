@@ -126,8 +126,8 @@ func (c *DomainCounter) grow(domain int32) {
 	}
 }
 
-// AppendCounted appends to dst the nodes of all domains with a count. ok is false if the result
-// would exceed maxNodes.
+// AppendCounted appends to dst the nodes of all domains with a nonzero count. ok is false if the result would exceed
+// maxNodes.
 func (c *DomainCounter) AppendCounted(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
 	if c.nonzero.n > maxNodes { // every counted domain has at least one node
 		return dst, false
@@ -139,8 +139,8 @@ func (c *DomainCounter) AppendCounted(dst []NodeID, maxNodes int) (nodes []NodeI
 	return dst, ok
 }
 
-// addOnNode adds pods on a node. In a fine-grained topology it logs the other nodes of the
-// domain, whose count changes, too.
+// addOnNode adds pods on a node. In a fine-grained topology it also adds the other nodes of the domain to the change
+// log, because their count changes.
 func (c *DomainCounter) addOnNode(id NodeID, n int32) {
 	if !c.add(id, n) || !c.Topology.FineGrained {
 		return

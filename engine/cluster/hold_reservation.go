@@ -60,9 +60,8 @@ func isReplacement(p *model.Pod, h *model.Hold) bool {
 	return p.UID != h.Victim && !p.Created.Before(h.Created) && (h.Owner.Kind != "StatefulSet" || h.VictimName == "" || h.VictimName == p.Name)
 }
 
-// unusedPlaceholders returns the placeholders of reservations that no pod has used. An
-// assigned replacement uses the reservation of its node, or else the first by name, which
-// is no longer necessary.
+// unusedPlaceholders returns the placeholders of reservations that no pod has used. An assigned replacement uses the
+// reservation of its node. If there is none, the first reservation by name is no longer necessary.
 func unusedPlaceholders(holds []*model.Hold, assigned []*model.Pod) []*model.Pod {
 	var unused []*model.Hold
 	for _, h := range holds {

@@ -28,12 +28,10 @@ type Topology struct {
 
 // thresholds are the sizes at which data structures change.
 type thresholds struct {
-	// A topology is fine-grained if it has more than fineDomains domains of fewer than
-	// fineNodes nodes on average. The limits to leave that state are a quarter away, as
-	// hysteresis.
+	// A topology is fine-grained if it has more than fineDomains domains of at most fineNodes nodes on average. The
+	// limits to leave that state are a quarter away, as hysteresis.
 	fineDomains, fineNodes int
-	// manyDomains is the number of domains above which a counter maintains its minimum instead
-	// of searching it.
+	// manyDomains is the number of domains above which a counter maintains its minimum instead of searching for it.
 	manyDomains int
 }
 

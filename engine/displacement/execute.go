@@ -2,8 +2,8 @@ package displacement
 
 import "github.com/berthproject/berth/engine/model"
 
-// mark sets the condition of the victims from i on. No victim is deleted before all have the condition, so that another
-// process can finish a preemption whose first victim is deleted.
+// mark sets the DisruptionTarget condition of the victims from i on. No victim is deleted before all have the
+// condition, so that another process can finish a preemption whose first victim is deleted.
 func (m *Machine) mark(i int) Action {
 	for i < len(m.victims) && m.skipsCondition(&m.victims[i]) {
 		i++
@@ -42,8 +42,8 @@ func (m *Machine) skipsCondition(v *victim) bool {
 	return v.ended || m.spec.Eviction == nil && v.marked && (!v.Fail || v.Pod.Phase == model.Failed)
 }
 
-// checkReplaced finds out whether another pod has the name of a victim after a conflict, and continues with the next
-// victim. The API server also returns a conflict for a pod that changes continuously.
+// checkReplaced reads a victim after a conflict. If the victim is gone or another pod has its name, it continues with
+// the next victim. Otherwise it fails: the API server also returns a conflict for a pod that changes continuously.
 func (m *Machine) checkReplaced(i int, next func(int) Action) Action {
 	return m.do(ReadVictim{i, m.victims[i].Pod, Executing}, func(r Result) Action {
 		v := &m.victims[i]

@@ -185,7 +185,7 @@ func validateClaimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimReten
 	return append(errs, checks.OneOf(policy.WhenScaled, path.Child("whenScaled"), retain, remove)...)
 }
 
-// ValidateStatefulSetStatusUpdate validates the counts.
+// ValidateStatefulSetStatusUpdate validates the counts and the metadata.
 func ValidateStatefulSetStatusUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	path, s := field.NewPath("status"), ss.Status
 	errs := checks.NonNegative(s.Replicas, path.Child("replicas"))

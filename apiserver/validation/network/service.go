@@ -13,8 +13,8 @@ import (
 // defaultSessionSeconds is the default timeout of client IP affinity, three hours.
 const defaultSessionSeconds = 3 * 60 * 60
 
-// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, protocol TCP, target
-// ports and traffic policies. A load balancer also gets node ports and address modes.
+// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, protocol TCP, target ports and
+// traffic policies. For a load balancer it also sets allocateLoadBalancerNodePorts and the ipMode of ingress IPs.
 func DefaultService(s *corev1.Service) {
 	spec := &s.Spec
 	defaulting.Set(&spec.SessionAffinity, corev1.ServiceAffinityNone)
@@ -190,7 +190,7 @@ func clearIfUnchanged[T comparable](field **T, old *T) {
 	}
 }
 
-// sameNodePorts reports whether ports has no node ports that old lacks.
+// sameNodePorts reports whether old has all node ports of ports.
 func sameNodePorts(ports, old []corev1.ServicePort) bool {
 	oldNodePorts := map[int32]bool{0: true}
 	for _, p := range old {

@@ -28,8 +28,8 @@ type History struct {
 	current  *lru.Cache // the revision of the current template by owner UID, as currentRevision
 }
 
-// currentRevision is the revision of an owner's template. Its data never changes, and the template only with the
-// generation.
+// currentRevision is the revision of an owner's template. The data of a revision never changes. The template changes
+// only with the owner's generation.
 type currentRevision struct {
 	generation int64
 	revision   types.UID
@@ -38,7 +38,7 @@ type currentRevision struct {
 // maxCurrentRevisions is the maximum number of owners whose templates are not compared again.
 const maxCurrentRevisions = 4096
 
-// New returns the revisions in factory's cache. The caller starts the factory.
+// New returns a History that reads revisions from factory's cache. The caller starts the factory.
 func New(client kubernetes.Interface, factory informers.SharedInformerFactory) (*History, error) {
 	h := &History{client: client, informer: factory.Apps().V1().ControllerRevisions().Informer(), current: lru.New(maxCurrentRevisions)}
 	return h, workload.IndexByController(h.informer)

@@ -92,8 +92,8 @@ func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 	return found
 }
 
-// isCounted reports whether p counts as a pod of its group. As in the Kubernetes descheduler,
-// only evictable pods count in compatible mode; a plan counts all pods.
+// isCounted reports whether p counts as a pod of its group. As in the Kubernetes descheduler, only evictable pods
+// count in compatible mode; a plan counts all pods that are not terminating.
 func (s *RemoveDuplicates) isCounted(r *descheduling.Round, p *descheduling.Pod) bool {
 	if len(p.Details.Owners) == 0 || !s.Namespaces.Has(p.Namespace) || p.OwnedBy(s.ExcludeOwnerKinds) {
 		return false

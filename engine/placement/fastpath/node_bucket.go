@@ -61,7 +61,7 @@ func (b *nodeBucket) growTo(score int32) *rankSet {
 	return s
 }
 
-// bucketVerdict is why all nodes of a bucket are rejected.
+// bucketVerdict is why all nodes of a bucket are rejected, or bucketFits.
 type bucketVerdict uint8
 
 const (
