@@ -84,7 +84,7 @@ func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.podWithAllocated()))
 }
 
-// findVictims returns the pods to preempt for a critical pod. ok is false if the pod is not critical, if it fails a
+// findVictims returns the pods to preempt for a critical pod. ok is false if the pod is not critical or fails a
 // predicate other than resources, or if evicting all eligible pods is not enough.
 func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victims []*model.Pod, ok bool) {
 	pod := a.converter.Pod(p.podWithAllocated())

@@ -20,8 +20,8 @@
 // that engine/preemption selects, and waits until they have terminated. A pod whose claims are unbound waits until
 // they are bound.
 //
-// Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
-// Failed when none of its containers run; its resources are free before that status is written.
+// Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes Failed when none of its
+// containers run; the agent frees its resources before it writes that status.
 //
 // A resize changes the requests of a running pod. Desired resources are those of the specification,
 // allocated ones those that the node has admitted, actual ones those that the runtime has applied. The

@@ -29,8 +29,8 @@ import (
 type Options struct {
 	Node    string
 	Service runtime.Service
-	// Layers measures layers. Optional: without it, the size of an image is the compressed size that the runtime
-	// reports, and the sizes of writable layers come from the runtime's stats.
+	// Layers measures layers. Optional: without it, sizes come from the runtime. Its size of an image is the
+	// compressed size, and its stats have the sizes of writable layers.
 	Layers Layers
 	// NodeFs is the file system of Root; ImageFs that of images and writable layers.
 	NodeFs, ImageFs *stats.Disk

@@ -17,7 +17,7 @@ const (
 )
 
 // thresholds are the node's thresholds by resource. Hard thresholds for memory and processes determine the polling
-// interval; all others are checked at the slow interval.
+// interval; all others are checked every MaxInterval.
 type thresholds struct {
 	memory, processes []nodepressure.Value // of hard thresholds
 	allocatable       bool                 // a threshold for allocatable memory is set

@@ -18,6 +18,6 @@
 //     liveness probe with a failure.
 //   - Errors of the probe itself count neither as success nor as failure.
 //
-// A single timer serves all probes, and goroutines exist only while a probe runs. After a
-// restart of the agent, probes are spread over their period by the pod's UID.
+// A single timer serves all probes, and goroutines exist only while a probe runs. After a restart of the agent, the
+// first probes of existing containers are spread over one period, by the pod's UID.
 package probe

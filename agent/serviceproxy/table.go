@@ -23,7 +23,7 @@ func (c claims) winner() (value string, ok bool) {
 	return c[first], first != ""
 }
 
-// table has the desired content of a table, its content in the kernel, and their differences.
+// table has the desired content of an nftables table, its content in the kernel, and their differences.
 type table struct {
 	family family
 	// fragments has the rules of each Service, by key.
@@ -32,7 +32,7 @@ type table struct {
 	elements  map[element]claims
 	affinity  map[string]bool
 	podCIDRs  []netip.Prefix
-	// masqueradePods is set if the kernel does not pass bridged packets to the tables.
+	// masqueradePods is set if the kernel does not pass bridged packets to nftables.
 	masqueradePods bool
 
 	applied         contents

@@ -119,8 +119,8 @@ func (s *Source) read(now time.Time) ([]*corev1.Pod, bool) {
 }
 
 // unique returns one pod per namespace and name, in the order of the files, and an error for each file whose pod it
-// omits. If several files have a pod of the same name, it uses the file that it used in the last call, or else the
-// first one.
+// omits. If several files have a pod of the same name, unique prefers the file that it used in the last call, then
+// the first one.
 func (s *Source) unique() (out []*corev1.Pod, duplicates map[string]error) {
 	files, owners := slices.Sorted(maps.Keys(s.pods)), map[string]string{}
 	for _, file := range files {

@@ -56,8 +56,7 @@ func NewPool(dir string) (*Pool, error) {
 	return &Pool{dir: dir, id: fmt.Sprintf("%08x", h.Sum32()), host: host}, nil
 }
 
-// ImageDir returns the directory of the images that all nodes share. It is removed with the last
-// node.
+// ImageDir returns the directory of the images that all nodes share. Cleanup removes it.
 func (p *Pool) ImageDir() string { return p.dir + "-images" }
 
 func (p *Pool) nodeRuntimeDir(name string) string { return filepath.Join(p.dir, name, "runtime") }

@@ -123,8 +123,8 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
-// startMember starts the etcd member in dir and waits until it is ready. incomplete reports that its last start did not
-// complete.
+// startMember starts the etcd member in dir and waits until it is ready. incomplete reports whether the last start
+// did not complete.
 func startMember(ctx context.Context, dir string, quota int64, incomplete bool) (*etcdserver.EtcdServer, error) {
 	log := newEtcdLog(filepath.Dir(dir))
 	cfg, err := memberConfig(dir, quota, log.logger())

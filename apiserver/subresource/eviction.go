@@ -34,8 +34,7 @@ type EvictionREST struct {
 	record        func(context.Context, *displacement.Record) error
 	handler       *eviction.Handler
 
-	// Requests of one namespace are serialized from the budget check to the debit, to avoid
-	// conflicts.
+	// namespaceLocks serialize the requests of a namespace from the budget check to the debit, to avoid conflicts.
 	namespaceLocks [64]sync.Mutex
 	seed           maphash.Seed
 }

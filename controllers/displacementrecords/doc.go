@@ -3,8 +3,8 @@
 // An actor that displaces a pod through displacer.Displacer writes the record itself, in an event whose name is
 // derived from the pod. This controller has the other tasks:
 //
-//   - missing: for a pod that another program displaced (another API server's eviction API, a kubelet,
-//     kube-scheduler) it writes the record afterwards, from the pod's condition and status;
+//   - missing: if another program (another API server, a kubelet, kube-scheduler) displaced a pod, it writes the
+//     record from the pod's condition and status;
 //   - complete: it adds when the pod was deleted, which pod replaced it and on which node, and when the replacement
 //     was ready;
 //   - journal: it copies records into the journal, which outlasts events;

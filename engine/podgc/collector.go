@@ -74,8 +74,8 @@ type Collector struct {
 // New returns a Collector.
 func New(o Options) *Collector { return &Collector{options: o, missing: map[string]time.Time{}} }
 
-// Collect returns the pods to delete, in a deterministic order. node returns a node and whether it exists; it is called for
-// the nodes of the pods.
+// Collect returns the pods to delete, in a deterministic order. node returns a node and whether it exists; Collect
+// calls it with the node name of each pod.
 func (c *Collector) Collect(now time.Time, pods []Pod, node func(name string) (Node, bool)) []Removal {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b Pod) int {

@@ -40,7 +40,7 @@ type containerRun struct {
 	reason, message      string // why the container does not start
 	started              time.Time
 	startupPassed, ready bool   // results of the startup and readiness probes
-	activeProbes         Probes // probes in flight
+	activeProbes         Probes // probes that StartProbe started and StopProbe has not stopped
 	exit                 Exit
 	last                 *Exit
 	restarts             int32

@@ -195,8 +195,8 @@ func (l *ledger) recompute(t *nodeIndex) {
 	}
 }
 
-// violates reports whether evicting pod k violates a budget, after the pods passed since the last
-// resetEvicted.
+// violates reports whether evicting pod k violates a budget if the pods passed since the last resetEvicted are
+// evicted first.
 func (l *ledger) violates(onNode *podsOnNode, k int) bool {
 	violation := false
 	for _, i := range onNode.budgets[k] {

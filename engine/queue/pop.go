@@ -89,9 +89,8 @@ func (q *Queue) EndTrial(uid string) {
 	}
 }
 
-// RequeueUnschedulable returns a pod in flight that no node fits, with the plugins that
-// rejected it. If an event since Pop may make it schedulable, or the pod had been assumed before, it only
-// backs off.
+// RequeueUnschedulable returns a pod in flight that no node fits, with the plugins that rejected it. The pod only
+// backs off if it was updated or assumed since Pop, or if an event since Pop may make it schedulable.
 func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision.PluginSet) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != InFlight {

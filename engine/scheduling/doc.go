@@ -41,12 +41,12 @@
 //
 // If victims exceed their timeout, ClearNomination is sent and victims are selected again.
 //
-// From the choice on, the nomination reserves resources in the state and the victims count as
-// terminating, even if the watch lags. Both are reverted if the Preempt fails. While the Preempt is in
-// flight the pod is not scheduled. Afterwards it is, but no other victims are selected before the current
-// ones are deleted or time out. Nominations of lower-priority pods to that node are cleared. The victims'
-// timeout is the longest grace period plus Config.VictimsTimeout. A node where preemption failed is
-// selected again only if no other node is a candidate (failed_nodes.go).
+// From the choice on, the nomination reserves resources in the state and the victims count as terminating, even if
+// the watch lags. Both are reverted if the Preempt fails. While the Preempt is in flight the pod is not scheduled.
+// Afterwards the machine schedules it again, but selects no other victims before the current ones are deleted or time
+// out. Nominations of lower-priority pods to that node are cleared. The victims' timeout is the longest grace period
+// plus Config.VictimsTimeout. A node where preemption failed is selected again only if no other node is a candidate
+// (failed_nodes.go).
 //
 // # Holds
 //
@@ -79,7 +79,8 @@
 // Differences from Kubernetes:
 //
 //   - The scheduler abandons victims that do not terminate in time (Config.VictimsTimeout).
-//   - A budget that changes in between is obeyed a second time before it is overruled.
+//   - If a budget refuses a Preempt, victims are selected again with the current budgets. Only the second selection
+//     overrules a budget.
 //   - After any other refusal of a Preempt, victims are selected again without that node.
 //   - If the specification of a nominated pod changes, its victims are selected again.
 package scheduling

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// DaemonBurst limits the pods that one plan of a DaemonSet creates or deletes.
+// DaemonBurst is the maximum number of pods that one plan of a DaemonSet creates, and the maximum that it deletes.
 const DaemonBurst = 250
 
 // DaemonSet is the desired state: one pod on each eligible node.
@@ -149,7 +149,7 @@ func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
 	return b
 }
 
-// countStatus adds a node to the status, by its oldest pod.
+// countStatus adds a node to the status. It uses the oldest bound pod of the node, or else the oldest one.
 func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 	s := &p.plan.Status
 	if !b.node.ShouldRun {

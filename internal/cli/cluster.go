@@ -19,8 +19,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// Cluster selects the cluster of a client command, as kubectl does. It uses --kubeconfig, else KUBECONFIG, else the cluster of `berth up`.
-// In a kubeconfig it uses --context, else the current context.
+// Cluster selects the cluster of a client command, as kubectl does. It uses --kubeconfig, else KUBECONFIG, else the
+// cluster of `berth up`. In a kubeconfig it uses --context, else the current context.
 type Cluster struct{ Kubeconfig, Context string }
 
 // AddFlags adds --kubeconfig and --context.

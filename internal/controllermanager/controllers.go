@@ -61,7 +61,7 @@ type controllerContext struct {
 	log              klog.Logger
 }
 
-// process returns what a controller takes from its process.
+// process returns the runner.Process of a controller.
 func (c *controllerContext) process() runner.Process {
 	return runner.Process{Environment: c.env, Client: c.client, Informers: c.informers, Log: c.log}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Store is the API as a displacement uses it. Its errors are API errors: NotFound for an absent object, Conflict for an
-// unmet precondition. Returned objects may be modified, except what they refer to.
+// Store is the API as a displacement uses it. Its errors are API errors: NotFound for an absent object, Conflict for
+// an unmet precondition. The caller may modify returned objects, but not the data that they refer to.
 type Store interface {
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 	Budget(ctx context.Context, namespace, name string) (*policyv1.PodDisruptionBudget, error)
@@ -25,7 +25,8 @@ type Store interface {
 	// RestoreCondition replaces the DisruptionTarget condition of a pod that has not changed since it was read; nil
 	// removes it.
 	RestoreCondition(ctx context.Context, p *corev1.Pod, c *corev1.PodCondition) error
-	// Record writes the record. It returns a permanent rejection of the event after it has reported it.
+	// Record writes the record. If the API server permanently rejects the event, Record reports that before it
+	// returns the error.
 	Record(ctx context.Context, r *displacement.Record) error
 	Delete(ctx context.Context, p *model.Pod, o metav1.DeleteOptions) error
 }
@@ -45,7 +46,7 @@ type ConditionResult struct {
 	Previous *corev1.PodCondition
 }
 
-// EvictionStore is a Store for evictions, of the API server that executes them.
+// EvictionStore is the Store with which the API server executes evictions.
 type EvictionStore interface {
 	Store
 	// Lock serializes the requests of a namespace in this process until unlock is called. It only avoids conflicts, so
@@ -55,8 +56,8 @@ type EvictionStore interface {
 	Budgets(ctx context.Context, p *model.Pod) ([]*policyv1.PodDisruptionBudget, error)
 	// Members returns the pods that the budgets select, each once.
 	Members(ctx context.Context, budgets []*policyv1.PodDisruptionBudget) ([]*model.Pod, error)
-	// Detach returns a context that the client cannot cancel. It ends before an entry in a budget that the same attempt
-	// wrote expires.
+	// Detach returns a context that the client cannot cancel. The context ends before a disruptedPods entry that the
+	// same attempt wrote expires.
 	Detach(ctx context.Context) (context.Context, context.CancelFunc)
 	// Sleep waits for at most d, or until ctx is done.
 	Sleep(ctx context.Context, d time.Duration)

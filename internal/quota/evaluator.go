@@ -16,8 +16,8 @@ import (
 // Lister lists the objects of a resource in a namespace.
 type Lister func(gr schema.GroupResource, namespace string) ([]runtime.Object, error)
 
-// Evaluators returns the evaluators of the core group. All other resources need an object count
-// evaluator, see [CountEvaluator]. A nil lister returns evaluators without statistics, for admission.
+// Evaluators returns the evaluators of the core group. All other resources need an object count evaluator, see
+// [CountEvaluator]. If lister is nil, UsageStats must not be called; admission does not call it.
 func Evaluators(lister Lister) []quota.Evaluator {
 	evaluators := []quota.Evaluator{
 		&evaluator{resource: corev1.Resource("pods"), updates: []string{"resize"}, isCounted: isPodResource, usage: podUsage,

@@ -22,7 +22,7 @@ type Segment struct {
 	Header Header
 }
 
-// maxHeader is the maximum size of a compressed header.
+// maxHeader is the maximum size of a compressed header in bytes.
 const maxHeader = 64 << 20
 
 // Step is a recorded step.
@@ -196,7 +196,7 @@ func (d *decoder) step() *Step {
 	return s
 }
 
-// Runs groups segments by run, the oldest run first.
+// Runs groups the result of Segments by run, the oldest run first.
 func Runs(segments []Segment) [][]Segment {
 	var out [][]Segment
 	index := map[int64]int{}
@@ -216,7 +216,7 @@ func Runs(segments []Segment) [][]Segment {
 // ErrNoState reports that a recording has no state for a time.
 var ErrNoState = errors.New("the recording does not cover this time")
 
-// StateAt returns the state at a time: after the last step at or before it.
+// StateAt returns the state after the last step at or before a time. It returns ErrNoState if there is none.
 func StateAt(segments []Segment, at time.Time) (*State, error) {
 	for i := len(segments) - 1; i >= 0; i-- {
 		if segments[i].Header.Start.After(at) {
@@ -233,7 +233,7 @@ func StateAt(segments []Segment, at time.Time) (*State, error) {
 	return nil, ErrNoState
 }
 
-// stateAt returns the state at a time. Its time is zero if the segment has no steps before it.
+// stateAt returns the state at a time. Its time is zero if the segment has no step at or before that time.
 func (s *Segment) stateAt(at time.Time) (*State, error) {
 	state := newState()
 	state.Options = s.Header.Options

@@ -50,7 +50,7 @@ func (p *Process) HasOutput(words string) bool {
 	return strings.Contains(p.output.String(), words)
 }
 
-// Tail returns the end of the output.
+// Tail returns the last 3000 bytes of the output.
 func (p *Process) Tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,10 +23,10 @@ type recordAudit struct {
 	events    map[types.UID]int // events with a record, by pod
 	displaced map[types.UID]bool
 	missing   map[types.UID]string // displaced pods without an event, with their keys
-	observed  map[types.UID]bool   // pods whose displacement was delivered to the controller of records
+	observed  map[types.UID]bool   // pods whose displacement the displacementrecords controller has observed
 }
 
-// observeDelivered records which displacements the controller of records can know.
+// observeDelivered records which displacements the displacementrecords controller has observed.
 func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
 	for _, o := range []store.Object{old, current} {
 		if p, ok := o.(*corev1.Pod); ok && conversion.ActiveDisruptionTarget(p) != nil {

@@ -61,7 +61,8 @@ func (s clientset) Discovery() discovery.DiscoveryInterfaces { return resources{
 // resources implements discovery.DiscoveryInterfaces. Discovery has no latency and no faults.
 type resources struct{ discovery.DiscoveryInterfaces }
 
-// ServerResourcesForGroupVersion implements discovery.DiscoveryInterface. Controllers ask for Holds only.
+// ServerResourcesForGroupVersion implements discovery.DiscoveryInterface. Controllers request only the group version
+// of Holds.
 func (resources) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
 	for _, list := range store.Resources(store.Holds) {
 		if list.GroupVersion == groupVersion {

@@ -153,7 +153,7 @@ func (s *Scheduler) IsIdle() bool {
 	return p != nil && len(p.effects) == 0 && len(p.inbox) == 0 && !s.stepScheduled && s.client.Reflector().IsSynced()
 }
 
-// InFlight returns the numbers of effects, watch events and inputs in flight.
+// InFlight returns the numbers of pods with effects, of watch events and of inputs in flight.
 func (s *Scheduler) InFlight() (effects, events, inputs int) {
 	if s.process == nil {
 		return 0, s.client.Reflector().InFlight(), 0

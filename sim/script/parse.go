@@ -47,7 +47,8 @@ type parser struct {
 	line int           // number of the current line, from 1
 	at   time.Duration // time of the current line
 	dir  string        // directory of loaded files
-	// untrusted refuses files and large exponents, and limits the number of names to maxNames. Names of long lines count several times.
+	// untrusted refuses files and large exponents, and limits the number of names to maxNames. Names of long lines
+	// count several times.
 	untrusted       bool
 	names, maxNames int
 	length          int // of the line
@@ -123,7 +124,7 @@ func (s *Scenario) TimingSensitive() bool { return s.timingSensitive }
 // SetPerturbation sets the perturbation of the run.
 func (s *Scenario) SetPerturbation(p Perturbation) { s.perturbation = p }
 
-// Until returns the end of the scenario: the one given, or the time of its last step.
+// Until returns the end of the scenario: the given end or the time of its last step, whichever is later.
 func (s *Scenario) Until() time.Duration {
 	until := s.until
 	for i := range s.steps {

@@ -61,7 +61,8 @@ func contextCause(ctx context.Context, err error) error {
 	return err
 }
 
-// fetchManifest reads manifest and configuration. Layers are read when opened, until ctx is done.
+// fetchManifest reads manifest and configuration. The returned source reads each layer from the registry when the
+// layer is opened. ctx must not end before that.
 func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []string, roundTripper stallTransport) (*imageSource, error) {
 	ref, err := parseReference(full, insecure)
 	if err != nil {

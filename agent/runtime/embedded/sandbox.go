@@ -192,7 +192,7 @@ func (s *sandbox) closeHandles() {
 	}
 }
 
-// status returns the status in CRI's terms.
+// status returns the sandbox's CRI status.
 func (s *sandbox) status() *cri.PodSandboxStatus {
 	ready := s.ready()
 	s.mu.Lock()

@@ -44,7 +44,7 @@ func (l *Ledger) Covering(p *model.Pod) (out []*model.Budget) {
 	return out
 }
 
-// Check returns the answer of the budgets to the eviction of a pod.
+// Check returns whether the budgets that cover a pod allow its eviction.
 func (l *Ledger) Check(now time.Time, p *model.Pod) budget.Verdict {
 	covering := l.Covering(p)
 	if len(covering) == 0 {

@@ -31,8 +31,8 @@ type Move struct {
 	From, To string // node names; To is empty for a finished pod, which is only deleted
 	Details  *descheduling.PodDetails
 	Mode     Mode
-	// Emptied is set if From is to be emptied, so nothing moves there. The scheduler may prefer From and uses To
-	// because it is reserved.
+	// Emptied is set if From is to be emptied, so nothing moves there. The scheduler may prefer From, but it uses To
+	// because a Hold reserves To.
 	Emptied bool
 	// TopNodes are, without Holds, the names of the nodes that the scheduler may choose, To among
 	// them.

@@ -95,7 +95,7 @@ type scratch struct {
 	marks            []uint8          // by NodeID
 	domainsSeen      [][]uint64       // clock of the last use, by soft constraint and domain
 	tieStart         uint64           // TieBreaker.Start of the pod
-	imageScores      []int64          // of the class's images
+	imageScores      []int64          // one for each image of the pod
 	anyImage         bool             // some node has one of the images
 	topologyWeights  []float64        // weights by soft constraint
 }
