@@ -23,7 +23,7 @@ type PressureManager interface {
 // ConditionRestorer is a PressureManager that continues from the conditions of a previous agent.
 type ConditionRestorer interface {
 	// RestoreConditions restores the conditions that the node has in the API. The agent calls it once. If the node
-	// exists at the start, the call precedes the admission of pods.
+	// exists at the start, the call precedes the admission of the pods in the API, but not that of static pods.
 	RestoreConditions(conditions []corev1.NodeCondition)
 }
 

@@ -13,8 +13,8 @@
 //
 // Invariants, each covered by a test:
 //
-//   - The guard and the kubelet never both evict for the same signal. The guard does not start while the kubelet
-//     evicts for memory or PIDs, or if its configuration cannot be read.
+//   - The guard and the kubelet never both evict for the same signal. Unless --kubelet-eviction-off is set, the guard
+//     does not start if the kubelet evicts for memory or PIDs, or if the kubelet's configuration cannot be read.
 //   - Pods of other nodes and terminated pods are never changed.
 //   - Writing an eviction is retried until it succeeds or the pod is deleted.
 package guard

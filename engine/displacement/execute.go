@@ -56,8 +56,8 @@ func (m *Machine) checkReplaced(i int, next func(int) Action) Action {
 }
 
 // record writes the records of the victims from i on, each before the victim is deleted. A crash between the two
-// would otherwise leave a deleted pod without a record. A record that the API server never accepts does not stop the
-// displacement. If the deletion fails, the record describes a displacement that did not happen.
+// would otherwise leave a deleted pod without a record. A record that the API server permanently rejects does not
+// stop the displacement. If the deletion fails, the record describes a displacement that did not happen.
 func (m *Machine) record(i int) Action {
 	for i < len(m.victims) && m.victims[i].ended && m.victims[i].recorded {
 		i++

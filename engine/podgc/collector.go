@@ -116,7 +116,8 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, node func(name stri
 	c.missing = missing
 }
 
-// excess returns those of the finished pods that exceed a limit. pods are sorted by creation time.
+// excess returns those of the finished pods that exceed a limit. Evicted pods are selected before other finished
+// pods, older before newer ones. pods must be sorted by creation time.
 func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedRank(b), evictedRank(a)) })
 	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {

@@ -27,8 +27,8 @@ func effectiveTaints(now time.Time, previous []effectiveTaint, taints []model.Ti
 	return out
 }
 
-// effectiveTime interprets a time of an object, which has whole seconds: less than a second ago
-// means now. So do the zero time and times in the future (clock skew).
+// effectiveTime interprets a time of an API object. The API stores whole seconds, so a time less than a second ago
+// counts as now. So do the zero time and times in the future (clock skew).
 func effectiveTime(now, t time.Time) time.Time {
 	if t.IsZero() || now.Sub(t) < time.Second {
 		return now

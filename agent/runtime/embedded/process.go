@@ -16,8 +16,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// process is a process identified by its pidfd, so that a reused process ID is not confused with
-// it.
+// process is a process identified by its pidfd, which never refers to another process that reuses the process ID.
 type process struct {
 	pid       int
 	child     bool // a child of this process, which must be reaped

@@ -47,8 +47,8 @@ func (s *Spec) newCommand(env []string) (*command, error) {
 // childSocket is the child's only file besides its standard streams.
 const childSocket = SpecFD
 
-// fork creates the child, in the PID namespace that was set for children. It copies the memory of
-// this process instead of sharing it, so that a tracer in the container cannot change the helper.
+// fork creates the child, in the PID namespace that setns has set for children. It copies the memory of this process
+// instead of sharing it, so that a tracer in the container cannot change the helper.
 //
 // The copy has one thread and may wait forever for locks that other threads hold. So after clone it uses
 // raw system calls only, which neither allocate nor grow the stack.
