@@ -70,7 +70,7 @@ func (c *Client) Kill(d time.Duration) {
 	c.After(d, c.Start)
 }
 
-// Stop stops the actor for good.
+// Stop stops the actor permanently.
 func (c *Client) Stop() {
 	c.generation++
 	c.stopped = true

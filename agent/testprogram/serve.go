@@ -50,9 +50,8 @@ const backlogTime = 200 * time.Millisecond
 // requestTime is the time in which accepted connections must send their request after SIGTERM.
 const requestTime = 5 * time.Second
 
-// finishRequests accepts pending connections, closes the listener and waits until the requests are
-// answered. It does not use Shutdown for that, because Shutdown drops requests that arrive later on connections that are
-// already accepted.
+// finishRequests accepts pending connections, closes the listener and waits until the requests are answered. It calls
+// Shutdown only at the end, because Shutdown drops requests that arrive later on accepted connections.
 func (w *worker) finishRequests(ctx context.Context) {
 	if !w.graceful || w.server == nil {
 		return

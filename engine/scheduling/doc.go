@@ -19,10 +19,10 @@
 //	refreshing          the pod is being read from the API
 //	waitingToRefresh    until the next refresh
 //
-// Each stage has a deadline. A refusal or a timeout before binding returns the pod to the queue, and so does
-// a Bind that is Refused or a Conflict. An Unknown Bind, and a bound pod that the watch does not show in
-// time, are refreshed: the attempt ends, or Bind is retried. The answer of extenders is checked against the
-// current state. Until a Bind is sent, the machine can abort the attempt without an API write.
+// Each stage has a deadline. A refusal or a timeout before binding returns the pod to the queue, and so does a Bind
+// that is Refused or a Conflict. An Unknown Bind, and a bound pod that the watch does not show in time, are
+// refreshed: the attempt ends, or Bind is retried. The answer of extenders is checked against the current state.
+// Until a Bind is sent, the machine can abort the attempt without an API write.
 //
 // After a Bind with an unknown outcome the assumption stays and the pod is read from the API. If the pod
 // is still unbound, Bind is retried with the same node, with increasing delays and at most

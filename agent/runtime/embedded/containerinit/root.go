@@ -10,7 +10,7 @@ import (
 
 // setupRoot creates the container's file system and makes it the root.
 func (s *Spec) setupRoot() error {
-	// Mounts of the container stay private; unmounts on the host propagate into it.
+	// Mounts in the container do not propagate to the host. Unmounts on the host do propagate into the container.
 	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
 		return wrapError("making mounts private", err)
 	}
