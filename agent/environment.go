@@ -9,15 +9,15 @@ import (
 )
 
 // Environment is what an agent takes from its process: time, concurrency and randomness. The agent itself is
-// synchronous code. In production it runs in goroutines, in the simulator in coroutines under virtual time.
+// synchronous code. In production it runs in goroutines. The simulator runs it in coroutines under virtual time.
 type Environment struct {
-	// Clock is also that of the functions that Go runs.
+	// Clock is the clock of the agent and of the functions that Go runs.
 	Clock clock.WithDelayedExecution
 	// Go runs f concurrently with the caller, after the caller returns or at once.
 	Go func(f func())
 	// Sleep blocks a function that Go runs. It returns false if ctx is done before d has passed.
 	Sleep func(ctx context.Context, d time.Duration) bool
-	// Wake is called when Turn must be called. It must not block. Nil: Run calls Turn.
+	// Wake requests a call of Turn. It must not block. If it is nil, Run calls Turn.
 	Wake func()
 	// Random returns a random number from 0 to n-1.
 	Random func(n int64) int64
@@ -47,7 +47,7 @@ func ProductionEnvironment() *Environment {
 	}
 }
 
-// sleep is Environment.Sleep on the wall clock.
+// sleep implements Environment.Sleep with the wall clock.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

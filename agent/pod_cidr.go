@@ -20,8 +20,8 @@ import (
 // NoPodCIDRMessage is the message of the Ready condition of a node that waits for a range.
 const NoPodCIDRMessage = "spec.podCIDR is not set: no controller has allocated a range of pod addresses yet (`berth controller nodeipam`, or kube-controller-manager with --allocate-node-cidrs)"
 
-// localPodCIDR returns a range for a simulated node for which the cluster allocates none. It depends
-// on the first node's name, so that several agents rarely use the same ranges.
+// localPodCIDR returns a range for a simulated node for which the cluster allocates none. The range depends on the
+// first node's name, so that several agents rarely use the same ranges.
 func localPodCIDR(firstNode string, index int) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(firstNode))
@@ -29,7 +29,7 @@ func localPodCIDR(firstNode string, index int) string {
 	return fmt.Sprintf("10.%d.%d.0/24", 64+index/256, index%256)
 }
 
-// podCIDR returns the node's podCIDR, "" while it has none.
+// podCIDR returns the podCIDR of the Node object, or "" before it is set.
 func (n *node) podCIDR() string {
 	cidr, _ := n.observedPodCIDR.Load().(string)
 	return cidr
@@ -46,9 +46,9 @@ func (a *Agent) podCIDRGrace() time.Duration {
 // immediately. The writes of more nodes are spread.
 const immediateReports = 100
 
-// firstStatusDelay returns the delay of the status write after the registration. It spreads the writes of
-// nodes that started together. A node without a range writes after podCIDRGrace: either its address, or that
-// it still has no range.
+// firstStatusDelay returns the delay of the status write after the registration. It spreads the writes of nodes that
+// started together. The status write of a simulated node without a range is delayed by podCIDRGrace. It then reports
+// the node's address, or that the node still has no range.
 func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	if !n.hasRuntime && n.podCIDR() == "" {
 		return a.podCIDRGrace() + time.Duration(a.env.Random(int64(len(a.nodes))*int64(10*time.Millisecond)))
@@ -56,7 +56,8 @@ func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	return time.Duration(a.env.Random(int64(a.opts.StatusInterval)))
 }
 
-// podCIDRError returns an error if the node cannot run pods: it has no range, or another one than its network.
+// podCIDRError returns an error if a simulated node has no range after podCIDRGrace, or if the range of a real node
+// differs from that of its network. Such a node cannot run pods.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
 	case !n.hasRuntime && observed == "" && a.env.Clock.Since(n.started) >= a.podCIDRGrace():
@@ -116,7 +117,7 @@ func (a *Agent) choosePodCIDR(n *node, local string) time.Duration {
 // PatchNode is the Patch method of a client for nodes.
 type PatchNode func(ctx context.Context, name string, kind types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*corev1.Node, error)
 
-// SetPodCIDR sets the range of a node that has none. It fails if the node has another one.
+// SetPodCIDR sets the range of a node that has none. It fails if the node has a different range.
 func SetPodCIDR(ctx context.Context, patch PatchNode, name, cidr string) error {
 	data, err := json.Marshal(map[string]any{"spec": map[string]any{"podCIDR": cidr, "podCIDRs": []string{cidr}}})
 	if err != nil {

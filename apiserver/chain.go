@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// chain builds the servers that one process consists of. A request passes them in this order:
+// chain builds the API servers of the process. A request passes them in this order:
 //
 //	aggregator -> built-in kinds -> custom resources -> not found
 type chain struct {
@@ -128,7 +128,7 @@ func (c *chain) aggregate(authority *pki.Authority, versions []schema.GroupVersi
 // handler returns the handler of the whole chain.
 func (c *chain) handler() http.Handler { return c.aggregator.GenericAPIServer.Handler }
 
-// destroy releases the stores of the servers, from the last one that was created.
+// destroy releases the stores of the servers. Destroy of a server includes the servers behind it.
 func (c *chain) destroy() {
 	switch {
 	case c.aggregator != nil:

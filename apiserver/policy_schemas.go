@@ -39,8 +39,8 @@ func (p *policySchemas) setChain(c *chain) {
 	close(p.assembled)
 }
 
-// Paths implements openapi.Client. The first call blocks until the groups are registered: the
-// caller would wait for five seconds before the next call.
+// Paths implements openapi.Client. The first call blocks until the groups are registered, because the caller waits five
+// seconds between calls.
 func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 	paths := map[string]openapi.GroupVersion{}
 	select {
@@ -71,7 +71,7 @@ func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 	return paths, nil
 }
 
-// groupRevisions returns a hash of the names and versions of all definitions of each group.
+// groupRevisions returns, for each group, a hash of the names and resource versions of its definitions.
 func groupRevisions(definitions []*apiextensionsv1.CustomResourceDefinition) map[string]string {
 	sorted := slices.SortedFunc(slices.Values(definitions), func(a, b *apiextensionsv1.CustomResourceDefinition) int { return cmp.Compare(a.Name, b.Name) })
 	hashes := map[string]hash.Hash64{}
@@ -90,7 +90,7 @@ func groupRevisions(definitions []*apiextensionsv1.CustomResourceDefinition) map
 	return revisions
 }
 
-// policySchema is the document of a group and version.
+// policySchema is the OpenAPI document of a group and version.
 type policySchema struct {
 	schemas        *policySchemas
 	path, revision string

@@ -43,9 +43,10 @@ func (s *Scheduler) machineConfig() scheduling.Config {
 	return cfg
 }
 
-// Preview simulates the drain of nodes. It assumes that nothing else happens and that
-// replacements become Ready, except those of workloads without a Ready pod. Results that
-// depend on timing are marked Uncertain. The error lists the options that forbid the drain.
+// Preview simulates the drain of nodes. It assumes that nothing else happens and that replacements
+// become Ready. The exception is a workload that has no Ready pod, and a pod that exceeded
+// UnreadyTimeout. Results that depend on timing are marked Uncertain. The error lists missing nodes
+// and the pods that the options do not allow to evict, or is ErrPreemptionLoop.
 func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 	r, err := c.previewOnce(nodes, o, timings[0])
 	if err != nil || !r.hasContention() {

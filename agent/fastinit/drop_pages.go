@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// gcMemoryLimit is the memory of the Go runtime in bytes from which garbage is collected.
+// gcMemoryLimit is the size in bytes of the Go runtime's memory above which it collects garbage.
 const gcMemoryLimit = 24 << 20
 
 // DeferGC disables garbage collection up to gcMemoryLimit. Call it first: a collection touches

@@ -41,7 +41,7 @@ func loopbackRule(bridge string) rule {
 // bridge may be managed by another program and need not exist. RemoveRules removes the rule.
 func ProtectLoopback(bridge string) error { return loopbackRule(bridge).ensure() }
 
-// commentArgs returns the comment in the format of the CNI plugins, by which rules are found.
+// commentArgs returns the arguments for a comment in the format of the CNI plugins. The comment identifies the rules.
 func commentArgs(bridge, id string) []string {
 	text := fmt.Sprintf("name: %q", bridge)
 	if id != "" {
@@ -53,10 +53,9 @@ func commentArgs(bridge, id string) []string {
 // errNoIptables means that iptables is not installed.
 var errNoIptables = errors.New("iptables is not on PATH")
 
-// ensureRules adds the missing rules for traffic between pods and other networks. The forward
-// rules are needed if the default policy of iptables is DROP, which Docker sets when it starts,
-// perhaps later. If the kernel has no nftables, an iptables rule masquerades. It also masquerades
-// packets to pods of other nodes on this machine.
+// ensureRules adds the missing rules for traffic between pods and other networks. The forward rules are needed if the
+// default policy of iptables is DROP. Docker sets this policy when it starts, which may be later. If the kernel has no
+// nftables, an iptables rule masquerades. It also masquerades packets to pods of other nodes on this machine.
 func ensureRules(bridge string, prefix netip.Prefix) error {
 	err := Masquerade(bridge, prefix)
 	if _, lookErr := exec.LookPath("iptables"); lookErr != nil {

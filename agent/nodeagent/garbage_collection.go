@@ -52,8 +52,8 @@ func (n *node) newCollector(ctx context.Context) (err error) {
 	return err
 }
 
-// imageGCPolicy converts a KubeletConfiguration to a policy, with the kubelet's defaults for
-// containers.
+// imageGCPolicy converts the image settings of a KubeletConfiguration to a policy. The settings for
+// containers are the kubelet's defaults.
 func imageGCPolicy(c config.ImageCollection) gc.Policy {
 	p := gc.DefaultPolicy()
 	p.HighThresholdPercent, p.LowThresholdPercent, p.MinAge, p.MaxAge = int(c.HighPercent), int(c.LowPercent), c.MinimumAge, c.MaximumAge
@@ -68,8 +68,8 @@ func (n *node) podFinished(uid types.UID) bool {
 	})
 }
 
-// ballastFile returns the path of the ballast file: next to the images if they have their own
-// file system.
+// ballastFile returns the path of the ballast file. It is on the file system of the images if that
+// is separate.
 func (n *node) ballastFile() string {
 	dir := n.opts.Root
 	if n.imageFs != n.nodeFs {

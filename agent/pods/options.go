@@ -18,9 +18,9 @@ import (
 // Options configures a Runner. Fields that are not marked optional are required.
 type Options struct {
 	Service runtime.Service
-	// Client has the rights of the node. It reads config maps, secrets and services for environment
-	// variables, and the node's pods to detect orphans. Optional: without it these objects are
-	// unavailable and orphans are not removed.
+	// Client uses the node's credential. It reads config maps, secrets and services for environment variables, runtime
+	// classes, and the node's pods to detect orphans. Optional: without it these objects are unavailable and orphans
+	// are not removed.
 	Client kubernetes.Interface
 	// NodeName is the node whose pods the Runner runs.
 	NodeName string
@@ -48,8 +48,8 @@ type Options struct {
 	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// EndpointTimeout bounds AwaitEndpoints; so does half of the grace period.
 	EndpointTimeout time.Duration
-	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod's
-	// host port would cut that process off. Optional.
+	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod with that host port
+	// would receive the process's traffic. Optional.
 	PortInUse func(protocol string, address netip.Addr, port uint16) string
 
 	// UserNamespaces assigns ranges of user IDs to pods with their own user namespace. Optional: without
@@ -73,7 +73,7 @@ type Options struct {
 type DNS struct {
 	Servers []string // of the cluster; if empty, pods use the node's servers
 	Domain  string   // of the cluster, for example cluster.local
-	// NoCluster means that the cluster cannot have DNS. Then pods without it get no warning.
+	// NoCluster means that the cluster cannot have DNS. Pods then get no warning about missing cluster DNS.
 	NoCluster bool
 	// ResolvConf is the node's resolv.conf, by default /etc/resolv.conf.
 	ResolvConf string

@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// initialState holds the sandboxes and containers of this node's pods that the runtime had when the
-// agent started. They are listed once.
+// initialState holds the sandboxes and containers of this node's pods that the runtime had when the agent started.
+// loadInitial lists them once.
 type initialState struct {
 	mu     sync.Mutex
 	loaded bool
@@ -136,8 +136,8 @@ func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (ma
 	return byPod, nil
 }
 
-// statusTimeout is how long the agent waits for the runtime when it reads the state of a pod.
-// After a timeout it uses the API's status and waits only statusRetryTimeout for the next pods.
+// statusTimeout is how long the agent waits for the runtime when it reads the state of a pod. After an error it uses
+// the status in the API, and waits only statusRetryTimeout for the next pods.
 const (
 	statusTimeout      = 5 * time.Second
 	statusRetryTimeout = 50 * time.Millisecond

@@ -23,7 +23,7 @@ type Runner struct {
 	fileSystems    userns.FileSystems
 	oomLog         oomKillLog
 	runtimeName    atomic.Pointer[string]
-	statusTimedOut atomic.Bool   // the last ExistingContainers call timed out
+	statusTimedOut atomic.Bool   // the last ExistingContainers call failed
 	retryDelay     time.Duration // after the first failure; tests shorten it
 	// ctx ends with Run: nothing more is started, and containers keep running.
 	ctx     context.Context

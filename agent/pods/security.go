@@ -28,7 +28,7 @@ func namespaceOptions(pod *corev1.Pod, users *cri.UserNamespace) *cri.NamespaceO
 	return n
 }
 
-// sandboxSecurityContext returns the security context of a pod's sandbox. It is privileged if one of the
+// sandboxSecurityContext returns the security context of a pod's sandbox. The sandbox is privileged if one of the
 // containers is.
 func sandboxSecurityContext(pod *corev1.Pod, users *cri.UserNamespace) *cri.LinuxSandboxSecurityContext {
 	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod, users), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
@@ -74,8 +74,7 @@ func int64Value(n *int64) *cri.Int64Value {
 	return &cri.Int64Value{Value: *n}
 }
 
-// maskedPaths and readonlyPaths are paths of /proc and /sys that unprivileged containers cannot
-// read, or cannot write.
+// maskedPaths are paths that unprivileged containers cannot read; readonlyPaths are paths that they cannot write.
 var (
 	maskedPaths = []string{"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
 		"/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"}

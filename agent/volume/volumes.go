@@ -28,8 +28,8 @@ type Options struct {
 	// Node returns the node object: its labels are checked for local volumes, and its allocatable
 	// is the default of resourceFieldRef limits.
 	Node func() *corev1.Node
-	// DiskReserve returns how many bytes of the file system of dir must stay free when the capacity of
-	// a claim is reserved there. Capacity is that of the file system. Optional; the default is MinDiskReserve.
+	// DiskReserve returns how many bytes of the file system of dir must stay free when the capacity of a claim is
+	// reserved there. capacity is the capacity of the file system in bytes. Optional; the default is MinDiskReserve.
 	DiskReserve func(dir string, capacity int64) (int64, error)
 	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, eventType, reason, message string)
@@ -50,7 +50,7 @@ type Volumes struct {
 	pods map[types.UID]*podVolumes
 
 	claimMu sync.Mutex // held while volumes of Berth's provisioner are mounted and unmounted
-	// claimUsers are the pods that use such a volume, by directory.
+	// claimUsers are the pods that use a volume of Berth's provisioner, by the volume's directory.
 	claimUsers map[string]map[types.UID]bool
 }
 
@@ -72,7 +72,7 @@ type mountedVolume struct {
 	hostPath   string // directory or file on the node, "" for a device
 	device     string // block device on the node
 	readOnly   bool
-	hasPayload bool   // contains a payload
+	hasPayload bool   // has files from the API, such as those of a config map
 	immutable  bool   // the payload cannot change
 	measured   bool   // Usage measures it
 	tmpfs      bool   // on a tmpfs

@@ -54,9 +54,8 @@ func addServiceProxyFlag(flags *pflag.FlagSet, value *serviceSwitch) {
 	flags.Var(value, "service-proxy", "route Services on this machine by nftables: on, off (also removes the rules), or auto: on unless kube-proxy runs here")
 }
 
-// chooseServiceProxy reports whether the service proxy runs on this machine. If it is switched off,
-// its rules are removed unless another process uses them. note is the reason if it is switched on
-// but does not run.
+// chooseServiceProxy reports whether the service proxy runs on this machine. With off, it removes the rules of the
+// proxy unless another process uses them. With auto, note is the reason why the proxy does not run.
 func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 	if s == switchOff {
 		return false, "", serviceproxy.RemoveUnused()
@@ -189,8 +188,8 @@ func serviceSync(n config.Nodes) time.Duration {
 	return time.Duration(n.ServiceSyncMilliseconds) * time.Millisecond
 }
 
-// disableDNS continues without cluster DNS, unless a flag requires it. Pods use the cluster's
-// other DNS server, if there is one.
+// disableDNS disables cluster DNS, or returns an error if --dns is on. Pods use the cluster's other DNS server, if
+// there is one.
 func (u *upServices) disableDNS(reason error, local *upLocalNodes, k *config.Kubelet) error {
 	if u.dns == switchOn {
 		return fmt.Errorf("--dns on: %w", reason)

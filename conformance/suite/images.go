@@ -42,7 +42,7 @@ func packImages(ctx context.Context, t *toolset) (string, error) {
 	}
 	count := len(specs)
 	clear(specs)
-	debug.FreeOSMemory() // the programs of all layers, some GB
+	debug.FreeOSMemory() // releases the programs of all layers, some GB
 	fmt.Printf("packed %d images in %s\n", count, time.Since(start).Round(time.Second))
 	return archive, nil
 }

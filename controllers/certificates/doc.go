@@ -3,8 +3,8 @@
 // It approves a request of a node for its own client certificate (kubernetes.io/kube-apiserver-client-kubelet) and for
 // a serving certificate (kubernetes.io/kubelet-serving). The serving certificate may have the name of the node and
 // addresses of its Node object. No other node, no Service and no API server may have these addresses. It approves a
-// request of a component of Berth for its own client certificate (kubernetes.io/kube-apiserver-client). All other
-// requests wait for a decision by a user.
+// request of a component of Berth for its own client certificate (kubernetes.io/kube-apiserver-client), and a request
+// of a process of simulated nodes (berth.dev/simulated-nodes). All other requests wait for a decision by a user.
 //
 // It signs approved requests of these signers with the certificate authority of the cluster if the signer accepts their
 // subject, names and usages. Other approved requests of these signers get the condition Failed.

@@ -105,7 +105,7 @@ func run(ctx context.Context, p runner.Process, holds holdStore, o Options) erro
 	}, events)
 }
 
-// Add adds the controller to a process. events are at least those with records.
+// Add adds the controller to a process. The informer must deliver all events that carry records.
 func Add(p *runner.Process, events cache.SharedIndexInformer, o Options) error {
 	return newController(p, o).add(p, events, newHoldStore(p.Client, o))
 }
@@ -203,7 +203,7 @@ func (k *controller) forget(e *entry, deleted bool) {
 	}
 }
 
-// closeRecord marks a record as complete. The caller must hold the lock.
+// closeRecord marks a record as complete. The caller must hold mu.
 func (k *controller) closeRecord(e *entry, key owner) {
 	delete(k.openRecords[key], e.rec.Pod.ID())
 	delete(k.openOwners, e.rec.Pod.ID())

@@ -12,7 +12,7 @@
 // Differences from Kubernetes:
 //
 //   - A change of a controller's scale has immediate effect, not only with the next change of a pod.
-//   - An entry older than the pod of its name is dropped.
+//   - An entry of disruptedPods that is older than the pod with its name is dropped.
 //   - An event is recorded when its content changes, not with every computation.
 //   - The event NotDeleted names the budget.
 package disruption

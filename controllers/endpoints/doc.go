@@ -19,6 +19,6 @@
 // Differences from Kubernetes: one controller writes both kinds. The more pods a Service has, the less often it is
 // reconciled while they change (perPodDelay). A rollout of thousands of pods then costs a bounded share of a CPU.
 // Slices of a deleted Service are deleted here and not only by the garbage collector. Mirrored slices have upstream's
-// form: ports with the same addresses together, one slice per address family. Of more than 1,000 addresses with the
-// same ports the first 1,000 are mirrored, and invalid addresses are skipped; upstream also records events for both.
+// form: ports with the same addresses share a slice, and each address family has its own. At most the first 1,000
+// addresses with the same ports are mirrored, and invalid addresses are skipped. Upstream also records events for both.
 package endpoints

@@ -20,7 +20,7 @@ import (
 const discoveryInterval = 30 * time.Second
 
 // definitionDelay is the time between a change of a CustomResourceDefinition and the discovery of its resource. The API
-// server serves the resource within it, and the changes of several definitions cause one discovery.
+// server serves the resource within this time, and the changes of several definitions cause one discovery.
 const definitionDelay = time.Second
 
 // definitions is the resource whose objects define other resources.
@@ -84,8 +84,8 @@ func trimMetadata(obj any) (any, error) {
 	return out, nil
 }
 
-// discover starts and stops monitors, since resources may be served later. It is called periodically, after changes of
-// definitions, and more often while new monitors list. ctx ends with the process.
+// discover starts and stops monitors, because the served resources change. It is called periodically, after changes of
+// definitions, and more often while new monitors list their resources. ctx ends with the process.
 func (gc *garbageCollector) discover(ctx context.Context, _ struct{}) (time.Duration, error) {
 	now := gc.env.Now()
 	if gc.isDiscoveryDue(now) {
@@ -114,7 +114,8 @@ func (gc *garbageCollector) discover(ctx context.Context, _ struct{}) (time.Dura
 	return gc.untilDiscovery(), nil
 }
 
-// isDiscoveryDue reports whether resources must be discovered now. If so, the next time is a discoveryInterval later.
+// isDiscoveryDue reports whether resources must be discovered now. If so, it schedules the next discovery after
+// discoveryInterval.
 func (gc *garbageCollector) isDiscoveryDue(now time.Time) bool {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
@@ -125,7 +126,7 @@ func (gc *garbageCollector) isDiscoveryDue(now time.Time) bool {
 	return true
 }
 
-// discoverBy makes the next discovery happen at a time, if it would happen later.
+// discoverBy makes the next discovery happen at the given time at the latest.
 func (gc *garbageCollector) discoverBy(at time.Time) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
@@ -184,8 +185,8 @@ func (gc *garbageCollector) countUnlisted() (n int) {
 	return n
 }
 
-// stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until
-// they are served again.
+// stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until the
+// resources are served again.
 func (gc *garbageCollector) stopMonitors(resources map[schema.GroupKind]monitoredResource) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
@@ -224,7 +225,7 @@ func (gc *garbageCollector) removeStale() {
 	if len(listed) == 0 {
 		return
 	}
-	observed := gc.graph.all() // before the stores are read, so that new objects are in both
+	observed := gc.graph.all() // read before the stores: an object added in between is not removed
 	existing := map[schema.GroupKind]map[types.UID]bool{}
 	for _, mon := range listed {
 		uids := map[types.UID]bool{}
@@ -285,7 +286,7 @@ func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) 
 	}
 }
 
-// enqueue enqueues objects; until the resources are listed, discover does later.
+// enqueue enqueues objects. It does nothing until all resources are listed: discover then enqueues all objects.
 func (gc *garbageCollector) enqueue(uids []types.UID) {
 	if !gc.ready.Load() {
 		return

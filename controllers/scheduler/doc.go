@@ -11,11 +11,12 @@
 // error; the process must be restarted. An orderly shutdown finishes the requests in flight and then releases the
 // lease.
 //
-// HTTPS endpoints: /livez and /readyz need no authorization; all other paths need the right to get the path. Only the
-// loop accesses the machine. For /debug/queue the loop copies the queue between two steps, so a slow client does not
-// block it. The latest decisions (/debug/pods) are stored in two rings of fixed size and formatted on request. /metrics
-// has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only Bind and PreBind:
-// everything before is one computation. There are no metrics of features that Berth does not have (permit, pod groups).
+// HTTPS endpoints: /livez and /readyz need no authorization; all other paths require the verb get on the path. Only the
+// machine's goroutine accesses the machine. For /debug/queue it copies the queue between two steps, so a slow client
+// does not block it. The latest decisions (/debug/pods) are stored in two rings of fixed size and formatted on request.
+// /metrics has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only PreBind and
+// Bind: the earlier extension points are one computation. There are no metrics of features that Berth does not have
+// (permit, pod groups).
 //
 // A crash loses no state: completed bindings are in the API, and all other pods are still pending there.
 package scheduler

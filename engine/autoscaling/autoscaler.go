@@ -5,7 +5,7 @@ import "time"
 // DownWindow is the default stabilization window for scaling down.
 const DownWindow = 5 * time.Minute
 
-// Autoscaler is the specification of an autoscaler.
+// Autoscaler is the specification of a HorizontalPodAutoscaler.
 type Autoscaler struct {
 	Min, Max int32
 	Behavior *Behavior // nil: default rules
@@ -100,8 +100,8 @@ func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	return d
 }
 
-// largestProposal returns the largest proposal. It reports false if all metrics failed, or if one
-// failed and the others require fewer replicas.
+// largestProposal returns the largest proposal. It reports false if all metrics failed, or if one failed and the others
+// propose fewer replicas than now.
 func largestProposal(in Input) (replicas int32, name string, ok bool) {
 	failed := 0
 	for _, m := range in.Metrics {

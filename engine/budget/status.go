@@ -61,8 +61,8 @@ type Event struct {
 type StatusResult struct {
 	Status
 	Events []Event
-	// RequeueAfter is when to compute the status again without a change; 0: never. A failed
-	// computation must be retried, too.
+	// RequeueAfter is the time after which the status must be computed again even without a change; 0: never. The
+	// caller must also retry a failed computation.
 	RequeueAfter time.Duration
 }
 

@@ -79,7 +79,7 @@ func (a *archive) load(stream io.Reader, limits Limits) error {
 	return a.scan()
 }
 
-// scan indexes the entries. After Next, the tar reader has read exactly the header.
+// scan indexes the entries. After Next, the file position is the start of the entry's data.
 func (a *archive) scan() error {
 	for r := tar.NewReader(a.file); ; {
 		h, err := r.Next()
@@ -187,8 +187,8 @@ func (a *archive) layer(name string) (layerBlob, error) {
 // maxIndexDepth bounds the nesting of indexes.
 const maxIndexDepth = 4
 
-// layoutIndex appends the images of an index that match this machine. Of a nested index it
-// takes only the first. Images without a name in the index get name.
+// layoutIndex appends the images of an index that match this machine. Of a nested index it takes only the first match.
+// An image without a name in the index gets the given name.
 func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*imageSource) error {
 	var index v1.IndexManifest
 	if err := json.Unmarshal(data, &index); err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Load installs the images of a tar file, compressed or not, in the format of `docker save` or
-// of an OCI layout. If the file has one image, and that has no name, the image gets name, which may be
-// empty. progress may be nil.
+// Load installs the images of a tar file, compressed or not, in the format of `docker save` or of an OCI layout. The
+// only image of a file gets the given name if it has none in the file. The name may be empty. progress may be nil.
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
 	var err error
 	if name != "" {
@@ -179,8 +178,8 @@ func layoutName(d v1.Descriptor) (string, error) {
 	return loadedName(name, d.Digest)
 }
 
-// loadedName returns the full name that an archive or the caller of Load requests. A digest in it must be
-// the verified one.
+// loadedName returns the full form of a name from an archive or from the caller of Load. A digest in the name must
+// equal verified.
 func loadedName(name string, verified v1.Hash) (string, error) {
 	full, err := fullName(name)
 	if err != nil {

@@ -138,7 +138,8 @@ func cleanName(name string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// openParent opens a directory, which it creates if necessary. closeParent closes it.
+// openParent returns a directory, which it creates if necessary. The directory stays open for the
+// next entry; closeParent closes it.
 func (u *unpacker) openParent(dir string) (*os.Root, error) {
 	if u.parent != nil && u.parentName == dir {
 		return u.parent, nil

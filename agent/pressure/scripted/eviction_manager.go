@@ -120,7 +120,7 @@ func (p nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline
 	deadline = pressure.SoftGraceEnd(&p.manager.opts.Config, pod, since)
 	p.manager.watchNode(p.name)
 	n := p.manager.node(p.name)
-	if n == nil { // the agent no longer serves this node
+	if n == nil { // unknown node, or its usage annotation is invalid
 		return deadline, func() {}
 	}
 	n.mu.Lock()
@@ -215,7 +215,7 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	return nil
 }
 
-// Start is Run that does not wait until ctx ends.
+// Start is like Run, but does not block.
 func (s *Manager) Start(ctx context.Context, a Agent) {
 	s.mu.Lock() // Report may be called already
 	s.agent, s.ctx = a, ctx

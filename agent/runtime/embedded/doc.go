@@ -13,10 +13,9 @@
 //	DIR/containers/ID   container.json, init.json, process, exit, control (a socket), upper, work, rootfs
 //	DIR/network         the addresses of the sandboxes (agent/network)
 //
-// The runtime is containment, not a security boundary: a container that exploits the kernel is
-// root on the machine. Use a CRI runtime in production. The runtime rejects fields that it does
-// not support: privileged, hostPID, user namespaces, AppArmor, SELinux, runtime classes and
-// seccomp profiles.
+// The runtime is containment, not a security boundary: a container that exploits the kernel is root on the machine. Use
+// a CRI runtime in production. The runtime rejects fields that it does not support: privileged, hostPID, user
+// namespaces, AppArmor profiles, SELinux labels, runtime classes and Localhost seccomp profiles.
 //
 // The runtime treats containers as hostile. The agent never joins a namespace that has processes of
 // a pod, and never waits without a limit for a process in one. The code that joins such a namespace
@@ -31,9 +30,9 @@
 //	stop, removal                pidfd and cgroup; killTimeout
 //	attach, log rotation         the shim's socket, which is not in the container
 //
-// The agent forks only to start the zygote of package shim, which starts all other processes. A new zygote replaces
-// it after maxForks starts, and when it exits or does not respond. The processes share the CPU time of the cgroup
-// /berthruntime until they join that of their pod.
+// The agent forks only to start the zygote of package shim, which starts all other processes. A new zygote replaces it
+// after maxForks starts, and when it exits or does not respond. The processes share the CPU time of the cgroup
+// /berthruntime until they join the cgroup of their pod.
 //
 // Invariants:
 //

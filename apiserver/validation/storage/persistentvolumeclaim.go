@@ -40,8 +40,8 @@ func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// PreparePersistentVolumeClaimForUpdate clears fields of disabled feature gates, and sets
-// dataSourceRef of old claims, so that clients that do not know the field can update them.
+// PreparePersistentVolumeClaimForUpdate clears fields of disabled feature gates. It restores a dataSourceRef that a
+// client omits because it does not know the field.
 func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim) {
 	dropCrossNamespaceSource(&c.Spec, &old.Spec)
 	if c.Spec.DataSource != nil && c.Spec.DataSourceRef == nil && old.Spec.DataSourceRef != nil && checks.SemanticEqual(c.Spec.DataSource, old.Spec.DataSource) {
@@ -49,7 +49,8 @@ func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim)
 	}
 }
 
-// dropCrossNamespaceSource clears a data source of another namespace, whose gate is off, unless old has one.
+// dropCrossNamespaceSource clears a data source of another namespace, because its feature gate is disabled, unless old
+// has one.
 func dropCrossNamespaceSource(spec, old *corev1.PersistentVolumeClaimSpec) {
 	inUse := old != nil && old.DataSourceRef != nil && old.DataSourceRef.Namespace != nil && *old.DataSourceRef.Namespace != ""
 	if !inUse && spec.DataSourceRef != nil && spec.DataSourceRef.Namespace != nil && *spec.DataSourceRef.Namespace != "" {
@@ -108,8 +109,8 @@ func isClassUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	return c.Annotations[betaStorageClass] == ""
 }
 
-// validateClaimSize allows a request to shrink, to recover from a failed expansion, but not to the capacity or
-// below.
+// validateClaimSize allows a smaller request, to recover from a failed expansion. The request must remain greater than
+// the capacity in the status.
 func validateClaimSize(c, old *corev1.PersistentVolumeClaim, specPath *field.Path) field.ErrorList {
 	size, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	capacity := old.Status.Capacity[corev1.ResourceStorage]
@@ -171,7 +172,7 @@ func validateStorageResourceName(name corev1.ResourceName, path *field.Path) fie
 	return field.ErrorList{field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage})}
 }
 
-// PersistentVolumeClaimWarnings warns of the beta annotation and fractional bytes.
+// PersistentVolumeClaimWarnings warns about the beta annotation and fractional bytes.
 func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
 	var warnings []string
 	if _, found := c.Annotations[betaStorageClass]; found {
@@ -180,7 +181,7 @@ func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVol
 	return append(warnings, ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
 }
 
-// ClaimSpecWarnings warns of fractional bytes in storage requests.
+// ClaimSpecWarnings warns about fractional bytes in storage requests and limits.
 func ClaimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var warnings []string
 	warnIfFractional := func(list corev1.ResourceList, name string) {

@@ -11,9 +11,9 @@ import (
 // HighNodeUtilization moves the pods of underutilized nodes to other nodes, so that nodes
 // become empty.
 type HighNodeUtilization struct {
-	// Thresholds are the utilizations of which an underutilized node exceeds none.
+	// Thresholds are utilizations in percent. A node that exceeds none of them is underutilized.
 	Thresholds Thresholds
-	// NumberOfNodes is the number of underutilized nodes that must be exceeded for the strategy to run.
+	// NumberOfNodes must be exceeded by the number of underutilized nodes for the strategy to run.
 	NumberOfNodes int
 	// OnlyThresholdingResources skips pods that request none of the resources of Thresholds
 	// (evictionModes: OnlyThresholdingResources).

@@ -16,11 +16,12 @@ type PodLifeTime struct {
 	MaxAge *time.Duration
 	// States are values of the phase, status.reason, or a container's waiting or terminated reason; empty means any.
 	States []string
-	// Conditions are those of which the pod must have one; empty means any.
+	// Conditions selects pods with at least one matching condition; empty means any pod.
 	Conditions []ConditionFilter
-	// ExitCodes are those of which a container must have terminated with one; empty means any.
+	// ExitCodes selects pods with a container that terminated with one of these codes; empty means any pod.
 	ExitCodes []int32
-	// OwnerKinds are those of which the pod must have an owner (empty means any), and none of ExcludeOwnerKinds.
+	// OwnerKinds selects pods with an owner of one of these kinds; empty means any pod. ExcludeOwnerKinds excludes
+	// pods.
 	OwnerKinds, ExcludeOwnerKinds []string
 	// Init and Ephemeral include the states of such containers.
 	Init, Ephemeral bool
@@ -82,7 +83,8 @@ func (s *PodLifeTime) matches(p *descheduling.Pod, now time.Time) bool {
 		(len(s.Conditions) == 0 || s.hasCondition(p, now))
 }
 
-// anyContainer reports whether match returns true for a container that counts.
+// anyContainer reports whether match returns true for a container. It considers init and ephemeral containers only with
+// Init and Ephemeral.
 func (s *PodLifeTime) anyContainer(p *descheduling.Pod, match func(descheduling.Container) bool) bool {
 	return slices.ContainsFunc(p.Details.Containers, match) ||
 		s.Init && slices.ContainsFunc(p.Details.Init, match) ||

@@ -61,8 +61,8 @@ func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*desch
 	return c.podsByLabel[labelKey{namespace, key, value}]
 }
 
-// domainKey returns the topology domain of n for a key: its value, or the node itself if it
-// has none.
+// domainKey returns the topology domain of n for a label key: the label's value, or the node itself if it does not have
+// the label.
 func domainKey(n *descheduling.Node, key string) string {
 	if v, found := n.Labels.Get(key); found {
 		return "=" + v

@@ -43,7 +43,7 @@ func (l *evictionList) evict() {
 }
 
 // balance selects the pods to evict from large domains, as the Kubernetes descheduler does. Pods
-// move from the largest domain to the smallest, and neither crosses the average.
+// move from the largest domain to the smallest, and neither domain crosses the average.
 func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, c *spreadConstraint, evictions *evictionList) {
 	sum := 0
 	for _, d := range c.domains {
@@ -54,7 +54,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 	slices.SortStableFunc(sorted, func(a, b *topologyDomain) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	average := float64(sum) / float64(len(sorted))
 	belowAverage := c.belowAverageNodes(sorted, average)
-	remaining := make([]int, len(sorted)) // current pods per domain, expected ones included
+	remaining := make([]int, len(sorted)) // pods per domain after the moves selected so far
 	queues := make([]evictionQueue, len(sorted))
 	for i, d := range sorted {
 		remaining[i], queues[i].pods = len(d.pods), d.pods
@@ -69,7 +69,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 			i++
 			continue
 		}
-		// Expected pods cannot be evicted.
+		// Pods that earlier moves are expected to add cannot be evicted.
 		for evictable := min(remaining[j], len(sorted[j].pods)) - (remaining[j] - n); evictable > 0; evictable-- {
 			p := queues[j].next(func(p *descheduling.Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
 			if p == nil {

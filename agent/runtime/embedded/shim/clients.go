@@ -77,7 +77,8 @@ func (s *shim) accept() {
 	closeFile(fd)
 }
 
-// handlePacket handles the next packet of a client, or continues with input that it has read.
+// handlePacket handles the next packet of a client. If the client has pending input, it forwards
+// that input instead.
 func (s *shim) handlePacket(c *client) {
 	if c.pending > 0 {
 		s.forwardInput(c)

@@ -83,7 +83,7 @@ func (s *shim) start() (fault string, err error) {
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	if s.config.SharedProcesses {
 		flags = syscall.CLONE_NEWNS
-		// Applies to children.
+		// setns moves only the children into the namespace.
 		if _, errno := call(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0, 0, 0); errno != 0 {
 			return "", &pathError{"joining the sandbox's PID namespace", errno}
 		}

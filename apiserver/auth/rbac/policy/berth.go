@@ -49,9 +49,8 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("list watch", core, "services", "pods", "nodes", "namespaces"),
 			allow("list watch", discovery, "endpointslices"),
 		},
-		// The permissions of Berth's scheduler beyond kube-scheduler's: its own Lease, priority
-		// classes, Holds and the status of disruption budgets. It records the victims of preemption
-		// in the status.
+		// The permissions of Berth's scheduler beyond kube-scheduler's: its own Lease, priority classes, Holds and the
+		// status of disruption budgets. The scheduler records the victims of preemption in that status.
 		"system:berth:scheduler": append(leaderElectionRules("berth-scheduler"),
 			allow(read, scheduling, "priorityclasses"),
 			allow(read, berthGroup, "holds"),
