@@ -44,7 +44,7 @@ func (s *Scheduler) machineConfig() scheduling.Config {
 }
 
 // Preview simulates the drain of nodes. It assumes that nothing else happens and that replacements
-// become Ready. The exception is a workload that has no Ready pod, and a pod that exceeded
+// become Ready. The exception is a workload that has no Ready pod and has a pod that exceeded
 // UnreadyTimeout. Results that depend on timing are marked Uncertain. The error lists missing nodes
 // and the pods that the options do not allow to evict, or is ErrPreemptionLoop.
 func Preview(c Cluster, nodes []string, o Options) (*Result, error) {

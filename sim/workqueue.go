@@ -33,7 +33,7 @@ func NewWorkQueue[K comparable](c *Client, workers int, reconcile func(key K, do
 	return q
 }
 
-// Delays after failures. The first is that of controllers; the last is shorter, so that a run settles.
+// Delays after failures. baseRetryDelay is that of controllers; maxRetryDelay is shorter, so that a run settles.
 const (
 	baseRetryDelay = 5 * time.Millisecond
 	maxRetryDelay  = 30 * time.Second
@@ -45,7 +45,7 @@ func (q *WorkQueue[K]) Reset() {
 	q.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[K](baseRetryDelay, maxRetryDelay)
 }
 
-// Add enqueues a key after d. Of several delays, the earliest end counts.
+// Add enqueues a key after d. If a key is added several times, the earliest time applies.
 func (q *WorkQueue[K]) Add(key K, d time.Duration) {
 	if d <= 0 {
 		q.enqueue(key)
@@ -71,7 +71,7 @@ func (q *WorkQueue[K]) addAfter(key K, d time.Duration, quiet func() bool) {
 	})
 }
 
-// enqueue makes a key ready, unless it is ready or being processed.
+// enqueue makes a key ready. A key that is being processed becomes ready afterwards.
 func (q *WorkQueue[K]) enqueue(key K) {
 	if q.dirty[key] {
 		return

@@ -15,7 +15,7 @@ type Action interface {
 // Stage is a part of a displacement.
 type Stage uint8
 
-// The stages. Granting decides and debits the budgets; Executing sets conditions, writes records and deletes pods;
+// The stages. Granting reads and debits the budgets; Executing sets conditions, writes records and deletes pods;
 // Undoing clears conditions and refunds debits.
 const (
 	Granting Stage = iota
@@ -61,8 +61,8 @@ type SetCondition struct {
 	Mark, Fail bool
 }
 
-// WriteRecord writes the event and the journal line of a victim, once per pod. Rejected means that the API server never
-// accepts the event.
+// WriteRecord writes the event and the journal line of a victim, once per pod. The result Rejected means that the API
+// server never accepts the event.
 type WriteRecord struct {
 	Victim int
 	Record *Record
@@ -78,7 +78,8 @@ type Delete struct {
 }
 
 // ClearCondition restores the condition of a victim if it is the one that this displacement has set, and the pod is not
-// being deleted. Otherwise it writes nothing. Adopted accepts any condition of the cause. The result has the pod.
+// being deleted. Otherwise it writes nothing. With Adopted, it also restores a condition of the same cause that another
+// process has set. The result has the pod.
 type ClearCondition struct {
 	Victim  int
 	Pod     *model.Pod

@@ -40,15 +40,16 @@ type Drain struct {
 
 // drainState is the state of a move of a drain.
 type drainState struct {
-	// Round is the round of the eviction, 0 before. Surged: its owner ran an additional replica.
+	// Round is the round of the eviction, 0 before. Surged is set if the owner ran an additional replica for the
+	// eviction.
 	Round  int
 	Surged bool
 	// FirstBlock is the first block of the move, Block the current one; nil if there is none.
 	FirstBlock, Block *Block
 
 	lastTried          int        // last iteration in which it was tried
-	blocksSiblings     bool       // terminating without the drain; siblings wait for its deletion
-	awaitTermination   bool       // its termination may affect placement
+	blocksSiblings     bool       // another client deletes the pod; siblings wait for its deletion
+	awaitTermination   bool       // the pod's termination may affect placement
 	readyTimedOut      bool       // the replacement was not Ready in time
 	refusedPermanently bool       // the refusal is permanent
 	surgePod           *model.Pod // Action.SurgePod
@@ -114,7 +115,7 @@ func (d *Drain) begin(t *step) {
 	}
 }
 
-// advance takes the next action, or ends what the drain waits for. It returns false if the drain has to wait.
+// advance emits the next action, or ends a wait that is over. It returns false if the drain has to wait.
 func (d *Drain) advance(t *step) bool {
 	if s := d.currentSurge; s != nil {
 		if !d.surgeSettled(t, s) {
@@ -168,7 +169,7 @@ func (d *Drain) withdraw(now time.Time, x *Move, reason string, permanent bool) 
 	d.current = nil
 }
 
-// fail implements policy: the pod has no replacement.
+// fail implements policy. It ends a move whose pod has no replacement.
 func (d *Drain) fail(t *step, x *Move, o Outcome, reason string) { x.end(t.now, o, reason) }
 
 // observePlaced implements policy. The move never finishes, since the replacement may be preempted.
@@ -180,8 +181,8 @@ func (d *Drain) observePlaced(t *step, x *Move) {
 	x.readyTimedOut = t.isOver(x.Since, d.timeouts.Ready)
 }
 
-// collectPods collects the pods to evict, the highest priority first. It skips replacements, and pods that tolerate the
-// cordon and were scheduled later.
+// collectPods collects the pods to evict, the highest priority first. It skips replacements. After the start it also
+// skips new pods that tolerate the cordon.
 func (d *Drain) collectPods(now time.Time) {
 	replacements := map[string]bool{}
 	for _, x := range d.moves {

@@ -9,11 +9,11 @@ const (
 	cacheRecheckDelay = 100 * time.Millisecond
 	// cacheCheckPeriod is the period over which use of the page cache is measured.
 	cacheCheckPeriod = time.Second
-	// stallDivisor is the divisor of that period that gives the minimum stall time of tasks: 1/4. Page cache that is
-	// only written stalls them for 7 % of the time at most.
+	// stallDivisor determines the minimum stall time of tasks for cache in use: 1/stallDivisor of the period. Page
+	// cache that is only written stalls tasks for 7 % of the time at most.
 	stallDivisor = 4
-	// refaultDivisor is the divisor of the cache size that gives the minimum refaults in that period, if stalls are not
-	// reported: 1/4.
+	// refaultDivisor determines the minimum size of refaulted pages in the period if stalls are not reported:
+	// 1/refaultDivisor of the active cache.
 	refaultDivisor = 4
 	pageSize       = 4096
 )

@@ -35,8 +35,7 @@
 // Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts as that of a nominated pod,
 // except for pods of its owner. The first replacement is placed on the reserved node if it fits.
 //
-// Difference from kube-scheduler: a plugin may be enabled for Filter but not for PreFilter, or for
-// Score but not for PreScore. There, the attempt fails. Pods with resource claims or a scheduling
-// group are gated, because Berth does not allocate devices or schedule groups yet. The scores of a
-// single feasible node are recorded.
+// Differences from kube-scheduler: a plugin may be enabled for Filter but not for PreFilter, or for Score but not for
+// PreScore. In kube-scheduler, the attempt fails. Pods with resource claims or a scheduling group are gated, because
+// Berth does not allocate devices or schedule groups yet. If only one node is feasible, its scores are recorded.
 package placement

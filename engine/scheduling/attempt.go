@@ -109,8 +109,8 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	}
 }
 
-// abortAttempt forgets the pod, requeues it and reports the error. After a Conflict, reason is empty:
-// the watch reports the change.
+// abortAttempt forgets the assumed pod, requeues it and reports the error. After a Conflict, reason is empty and
+// nothing is reported: the watch delivers the change.
 func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)
@@ -141,7 +141,7 @@ func (m *Machine) handleDeadlines(now time.Time) {
 	}
 }
 
-// handleAttemptTimeout handles an attempt whose effect timed out.
+// handleAttemptTimeout handles an attempt whose deadline has passed.
 func (m *Machine) handleAttemptTimeout(now time.Time, a *attempt) {
 	switch a.stage {
 	case callingExtenders:

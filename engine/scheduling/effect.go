@@ -126,10 +126,10 @@ type ReportBound struct {
 	Duration time.Duration // since the first Bind
 }
 
-// EffectID returns the ID that the Outcome carries.
+// EffectID returns the ID of the effect, which has no Outcome.
 func (e ReportDeferredResize) EffectID() uint64 { return e.ID }
 
-// EffectID returns the ID that the Outcome carries.
+// EffectID returns the ID of the effect, which has no Outcome.
 func (e MissedWakeup) EffectID() uint64 { return e.ID }
 
 // EffectID returns the ID that the Outcome carries.

@@ -15,7 +15,7 @@ import (
 
 // Config configures a Machine.
 type Config struct {
-	Profiles []profiles.Profile // names are unique
+	Profiles []profiles.Profile // with unique names
 	Queue    queue.Config
 
 	BindTimeout    time.Duration // after which the pod of a Bind without an outcome is refreshed
@@ -36,7 +36,8 @@ type Config struct {
 	AssumedPressureDuration time.Duration
 }
 
-// DefaultConfig returns kube-scheduler's queue settings, placement's queueing hints and no profile.
+// DefaultConfig returns kube-scheduler's queue settings, the events that placement's plugins
+// register, and no profile.
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.EventsToRegister = plugins.EventsToRegister
@@ -68,8 +69,8 @@ type Machine struct {
 	failedNodes         map[string]*failedNodes // by the preemptor's uid
 
 	resizes       map[string]*resize   // deferred resizes by the pod's uid
-	resizesByNode map[string][]*resize // the same, by the name of the node
-	dueResizes    []*resize            // those to evaluate
+	resizesByNode map[string][]*resize // deferred resizes by node name
+	dueResizes    []*resize            // deferred resizes to evaluate
 
 	reports         map[string]*report // the last report about each pod, by uid, until it is written
 	reportsByEffect map[uint64]*report // by the id of the effect

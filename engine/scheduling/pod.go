@@ -15,7 +15,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	}
 	old := m.state.Pod(p.UID)
 	if old != nil && old.NodeName != "" && p.NodeName == "" && !m.state.Assumed(p.UID) {
-		return // an event from before the Bind, older than a RefreshPod
+		return // the event is older than the pod's binding
 	}
 	p = m.withNomination(now, m.applyVictimMark(p))
 	hadVolumes := m.state.HasAssumedVolumes(p.UID)
@@ -160,8 +160,8 @@ func podChange(old, p *model.Pod) decision.ClusterEvents {
 	return c
 }
 
-// equalButResources reports whether two specifications of an assigned pod are equal for other pods apart from
-// resources. The API allows no other change.
+// equalButResources reports whether two versions of an assigned pod's spec differ only in resources, as far as other
+// pods are concerned. The API allows no other change.
 func equalButResources(a, b *model.PodSpec) bool {
 	return a.Priority == b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
 		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)

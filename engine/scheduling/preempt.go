@@ -55,7 +55,7 @@ func (m *Machine) requeueUnschedulable(now time.Time, info queue.QueuedPodInfo, 
 		rejectedBy = rejectedBy.With(decision.DefaultPreemption)
 	}
 	if p != nil && (p.Outcome == decision.PreemptionNominated || p.Outcome == decision.PreemptionVictimsTerminating) {
-		m.queue.EndTrial(info.UID) // these victims are of this pod only
+		m.queue.EndTrial(info.UID) // the victims make room for this pod only
 	}
 	m.queue.RequeueUnschedulable(now, info.UID, rejectedBy)
 	m.reportUnschedulable(pod, info.Attempts, s)
@@ -128,7 +128,7 @@ func (m *Machine) adoptPreemption(now time.Time, pod *model.Pod) {
 	m.setPhase(n, waitingForVictims, now.Add(m.cfg.VictimsTimeout))
 }
 
-// preempt nominates a pod and evicts the victims. From then on the nomination reserves resources.
+// preempt nominates a pod and evicts the victims. From then on the nomination reserves resources on the node.
 func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption) {
 	n := &nomination{uid: pod.UID, node: p.Node, choice: 1, apiNode: pod.NominatedNodeName, victimsSince: now}
 	if old := m.nominations[pod.UID]; old != nil {

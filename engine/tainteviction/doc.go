@@ -16,7 +16,7 @@
 // Invariants, each with a test:
 //
 //   - IncrementalMatchesReference: the incremental state equals one computed from all objects.
-//   - OncePerPod: an Evict is sent once, until it failed.
+//   - OncePerPod: an Evict is sent once, and again only after it has failed.
 //   - NotBeforeDue: no pod is evicted before it is due.
 //   - StartupGrace: a not-ready or unreachable taint that is older than the machine evicts no pod before
 //     Options.StartupGrace ends, because the node's status may be stale.

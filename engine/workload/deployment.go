@@ -86,7 +86,7 @@ type DeploymentPlan struct {
 	Wake time.Time
 }
 
-// MaxPods returns the maximum number of pods.
+// MaxPods returns the maximum number of pods of the Deployment during a rollout.
 func (d *Deployment) MaxPods() int32 {
 	if d.Replicas == 0 {
 		return 0

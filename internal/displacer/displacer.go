@@ -32,7 +32,7 @@ type Displacer struct {
 	OnRecordLost func(kind string, err error)
 	// OnEventRejected is called with the error of an event that the API server never accepts. Nil: OnRecordLost.
 	OnEventRejected func(err error)
-	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
+	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
 	// OnUndoFailed and UndoTimeout are those of the Driver. They may be nil and 0.
 	OnUndoFailed func(a displacement.Action, err error)
@@ -78,7 +78,7 @@ func (e *RefusedError) Error() string {
 }
 
 // Displace displaces a pod. It returns nil if the pod is deleted or another pod has its name. It returns a
-// *RefusedError if a budget does not allow the displacement. After any other error the caller must repeat it.
+// *RefusedError if a budget does not allow the displacement. After any other error the caller must call Displace again.
 func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	if x.Pod == nil || x.Pod.UID == "" {
 		return errors.New("displacing pod: missing UID")
@@ -94,7 +94,7 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	return failure.unlessConflict()
 }
 
-// unlessConflict returns the error. A conflict about an object that keeps changing is not one to the caller.
+// unlessConflict returns the error. It replaces a conflict by an error that does not match apierrors.IsConflict.
 func (f Failure) unlessConflict() error {
 	if apierrors.IsConflict(f.Err) {
 		if w, ok := f.Action.(displacement.WriteDebit); ok {

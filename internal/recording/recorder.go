@@ -24,8 +24,8 @@ const (
 	DefaultMaxBytes = 256 << 20
 	// FlushInterval is the time in which steps are collected before they are written.
 	FlushInterval = 500 * time.Millisecond
-	// maxPending is the number of steps, events and effects that wait to be written, without the largest step: the
-	// first step has all objects. Further steps are dropped.
+	// maxPending is the maximum number of steps, events and effects that wait to be written. If more wait, Add drops
+	// them. The largest step is not counted, because the first step has all objects.
 	maxPending = 1 << 18
 )
 
@@ -37,7 +37,7 @@ type Options struct {
 	MaxBytes int64
 	// KeepAll keeps segments above the maximum size, which then only determines the size of a segment.
 	KeepAll bool
-	// Log receives a line when recording fails and when it recovers; nil: no logging.
+	// Log receives a line when recording fails and when it recovers. If it is nil, nothing is logged.
 	Log *slog.Logger
 }
 

@@ -19,9 +19,9 @@ const (
 	filePrefix = "inputs-"
 	fileSuffix = ".rec"
 	magic      = "berth scheduler inputs v1\n"
-	// frameHeader is the size of a frame's header: length and CRC-32C of its compressed records.
+	// frameHeader is the size in bytes of a frame's header: length and CRC-32C of its compressed records.
 	frameHeader = 8
-	// maxFrame is the maximum size of the records of a frame.
+	// maxFrame is the maximum size in bytes of the records of a frame.
 	maxFrame = 1 << 30
 )
 
@@ -106,7 +106,7 @@ func nextFrame(data []byte, z *zstd.Decoder) (records, remaining []byte, err err
 	return records, data[size:], nil
 }
 
-// segmentPaths returns the segments of a writer, or of all writers if it is empty, oldest first for each writer.
+// segmentPaths returns the segments of a writer, oldest first. If writer is empty, it returns those of all writers.
 func segmentPaths(dir, writer string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// Annotations that script the containers of a pod, as in agent/runtime/simulated. An invalid
-// value makes the container fail at once.
+// Annotations that script the containers of a pod, as in agent/runtime/simulated. An invalid run time or exit code
+// makes the container fail at once; other invalid values count as 0.
 const (
 	RunSeconds  = "sim.berth.dev/run-seconds"  // run time; without it, until stopped
 	ExitCode    = "sim.berth.dev/exit-code"    // exit code; default 0

@@ -19,8 +19,8 @@ import (
 // are deleted or fail.
 const ReplaceAnnotation = "sim.berth.dev/replace"
 
-// UIDPrefix is the UID prefix of owners that exist only by name in scenarios. Their desired
-// replicas are their current pods.
+// UIDPrefix is the UID prefix of owners that have no object in the scenario. Their desired replicas
+// are the number of their current pods.
 const UIDPrefix = "owner/"
 
 // Replacer is the actor that replaces annotated pods. Create it with New.
@@ -129,7 +129,7 @@ func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 // Disable ends the replacement of pods.
 func (o *Replacer) Disable() { o.disabled = true }
 
-// Retire deletes a pod or its latest replacement, which is not replaced.
+// Retire deletes a pod and its latest replacement, and ends their replacement.
 func (o *Replacer) Retire(key string) {
 	o.retired[key] = true
 	for _, name := range []string{key, o.latest[key]} {

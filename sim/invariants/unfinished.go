@@ -92,7 +92,7 @@ func (a *Checker) incompleteRecords() (out []string) {
 	return out
 }
 
-// untoleratedTaints describes the pods that are not evicted from nodes with NoExecute taints.
+// untoleratedTaints describes the pods that run on nodes with NoExecute taints that they do not tolerate.
 func (a *Checker) untoleratedTaints() (out []string) {
 	for _, p := range a.storedPods() {
 		o, exists := a.w.API().Get(store.Nodes, p.Spec.NodeName)

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexer implements cache.Indexer. All lists are ordered by key, so that runs repeat.
+// indexer implements cache.Indexer. All lists are ordered by key, so that runs are deterministic.
 type indexer struct {
 	cache.Indexer
 	kind    store.Kind

@@ -9,6 +9,6 @@
 // UIDs consist of the key and the number of earlier objects with that key ("default/web#2"), so
 // that they do not depend on other events.
 //
-// The methods that write default and validate nothing: callers write objects as a real API server would
-// store them, with ApplyDefaults and AdmitPod.
+// Writes apply no defaults and no validation. Callers must prepare objects as a real API server would store them, with
+// ApplyDefaults and AdmitPod.
 package store

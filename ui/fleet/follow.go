@@ -17,11 +17,12 @@ import (
 
 const (
 	pageSize = 1000
-	// maxPending is the number of changes that wait for the client. Lists and watches pause when it is reached.
+	// maxPending is the maximum number of changes that wait for the client. Lists and watches pause when it is reached.
 	maxPending = 20_000
 	// maxBatch is the maximum number of changes in an update.
 	maxBatch = 5000
-	// watchDuration is how long a watch lasts. The API server authorizes the next one again.
+	// watchDuration is how long a watch lasts. The API server authorizes each new watch, so that revoked rights take
+	// effect.
 	watchDuration = 30 * time.Second
 	maxBackoff    = 30 * time.Second
 )
@@ -50,7 +51,7 @@ type Follower struct {
 	running      sync.WaitGroup
 }
 
-// Follow starts to follow nodes, and the pods of a namespace or of all if it is empty, until the context ends.
+// Follow starts to follow nodes and the pods of a namespace until the context ends. An empty namespace means all.
 func Follow(ctx context.Context, client kubernetes.Interface, namespace string) *Follower {
 	f := &Follower{Changed: make(chan struct{}, 1), nodes: map[string]*Node{}, pods: map[string]*Pod{}, reset: map[string]bool{}, errors: map[string]string{}}
 	f.taken = sync.NewCond(&f.mu)
@@ -70,7 +71,7 @@ func Follow(ctx context.Context, client kubernetes.Interface, namespace string) 
 	return f
 }
 
-// Wait blocks until nothing runs after the end of the context.
+// Wait blocks until all goroutines of the Follower have ended. They end when the context does.
 func (f *Follower) Wait() { f.running.Wait() }
 
 // source is a kind of objects.
@@ -99,7 +100,7 @@ func (f *Follower) follow(ctx context.Context, s source) {
 	}
 }
 
-// fail reports an error. What the user may not read any more is removed.
+// fail reports an error. It removes the objects of a kind that the user may no longer read.
 func (f *Follower) fail(kind string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

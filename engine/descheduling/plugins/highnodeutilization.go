@@ -13,7 +13,7 @@ import (
 type HighNodeUtilization struct {
 	// Thresholds are utilizations in percent. A node that exceeds none of them is underutilized.
 	Thresholds Thresholds
-	// NumberOfNodes must be exceeded by the number of underutilized nodes for the strategy to run.
+	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
 	NumberOfNodes int
 	// OnlyThresholdingResources skips pods that request none of the resources of Thresholds
 	// (evictionModes: OnlyThresholdingResources).

@@ -101,7 +101,7 @@ func countSimulatedPods(ev *framework.Evaluation, c *Constraint, pods []*model.P
 	return n
 }
 
-// HasAllKeys reports whether a node has the topology keys of all constraints.
+// HasAllKeys reports whether a node has labels for the topology keys of all constraints.
 func HasAllKeys(cs []Constraint, n *model.Node) bool {
 	for i := range cs {
 		if _, ok := n.Labels.Get(cs[i].TopologyKey); !ok {
@@ -130,7 +130,7 @@ func (d *domainCounts) add(value string, n int64) {
 	d.counts[i] += n
 }
 
-// minCount returns the smallest count, with the one of value corrected by delta; 0 if
+// minCount returns the smallest count after adding delta to the count of value. It returns 0 if
 // there are fewer than minDomains domains.
 func (d *domainCounts) minCount(minDomains int32, value string, delta int64) int64 {
 	if len(d.counts) < int(minDomains) || len(d.counts) == 0 {

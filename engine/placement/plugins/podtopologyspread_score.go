@@ -16,13 +16,13 @@ type spreadScorer struct {
 	constraints []Constraint
 	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
 	weights     []float64      // ln(domains+2), by constraint
-	// strict ignores nodes without one of the keys. It is not set for kube-scheduler's default
-	// constraints, because many clusters have no zones.
+	// strict ignores nodes without one of the topology keys. It is not set for kube-scheduler's
+	// default constraints, because many clusters have no zones.
 	strict bool
 }
 
-// scorePodTopologySpread scores domains with fewer matching pods higher. A pod weighs
-// more, the more domains its key has.
+// scorePodTopologySpread scores domains with fewer matching pods higher. The weight of a constraint
+// grows with the number of domains of its topology key.
 func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.CandidateNode) framework.PreScoreState {
 	if err := ev.FirstParseError(model.ParseErrorSoftSpread); err != nil {
 		return framework.PreScoreState{Err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
@@ -84,8 +84,8 @@ func (s *spreadScorer) countPods() {
 	}
 }
 
-// score sums count times weight plus maxSkew-1 over the constraints in order. Products
-// must not be fused with sums.
+// score sums count times weight plus maxSkew-1 over the constraints in order. Products must not be
+// fused with sums, so that all architectures return the same score.
 func (s *spreadScorer) score(candidate *framework.CandidateNode) int64 {
 	if s.isIgnored(candidate.Node) {
 		return 0
