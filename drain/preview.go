@@ -29,7 +29,7 @@ type Scheduler struct {
 	Profiles   []*framework.Profile
 	Seed       uint64
 	Preemption preemption.Options
-	// Machine configures queue and timeouts; its Profiles are derived from those above.
+	// Machine configures queue and timeouts; its Profiles are replaced by those of this struct.
 	Machine scheduling.Config
 }
 

@@ -12,6 +12,9 @@
 // A Lease is live while its holder renews it. A Lease that has recently expired by the local clock is observed for
 // one lease duration, as candidates do, because clocks differ.
 //
-// Each invariant has a test on virtual time. The table contains every controller that exists upstream. A Lease
-// that cannot be read is an error. A kube-controller-manager that starts later stops the controllers.
+// Invariants, each with a test on virtual time:
+//
+//   - The table upstreamControllers contains every controller that also exists upstream.
+//   - A Lease that cannot be read is an error.
+//   - A kube-controller-manager that starts later stops the controllers.
 package upstreamguard

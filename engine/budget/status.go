@@ -23,7 +23,7 @@ const (
 // StatusInputs are the inputs of ComputeStatus.
 type StatusInputs struct {
 	Budget *model.Budget
-	// Pods are those of the budget's namespace, or at least those that it covers.
+	// Pods must include all pods that the budget covers; others are ignored.
 	Pods []*model.Pod
 	// Scale returns the desired scale of a pod's controller; nil: unknown for all.
 	Scale func(model.Owner) Scale

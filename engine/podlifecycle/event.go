@@ -20,8 +20,8 @@ type Waiting struct {
 	Reason, Message string
 }
 
-// Exited reports that a container has terminated, or that one stopped while it was starting will
-// never run.
+// Exited reports that a container has terminated, or that a container was stopped while it was starting and will never
+// run.
 type Exited struct {
 	Container  string
 	Code       int32

@@ -60,8 +60,8 @@ func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	m.deadlines.add(deadline, a)
 }
 
-// endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped, unless reportBound waits
-// for that of the first Bind.
+// endAttempt ends the attempt of a pod, if any. Later outcomes for the attempt are dropped, except the outcome of the
+// first Bind if reportBound waits for it.
 func (m *Machine) endAttempt(uid string) {
 	if a, ok := m.attempts[uid]; ok {
 		delete(m.attemptsByEffect, a.effectID)

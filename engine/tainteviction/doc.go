@@ -13,12 +13,12 @@
 //	  ▲               │                            │
 //	  └────Cancel─────┘                            └─▶ pod terminating or deleted
 //
-// Invariants, each with a test:
+// Invariants (TestIncrementalMatchesReference checks them with random events):
 //
-//   - IncrementalMatchesReference: the incremental state equals one computed from all objects.
-//   - OncePerPod: an Evict is sent once, and again only after it has failed.
-//   - NotBeforeDue: no pod is evicted before it is due.
-//   - StartupGrace: a not-ready or unreachable taint that is older than the machine evicts no pod before
+//   - The incremental state equals one computed from all objects.
+//   - An Evict is sent once, and again only after it has failed.
+//   - No pod is evicted before it is due.
+//   - A not-ready or unreachable taint that is older than the machine evicts no pod before
 //     Options.StartupGrace ends, because the node's status may be stale.
 //
 // Difference from Kubernetes: there the due time is set once, when the taint is first observed. It does not

@@ -34,7 +34,7 @@ type Displacer struct {
 	OnEventRejected func(err error)
 	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
-	// OnUndoFailed and UndoTimeout are those of the Driver. They may be nil and 0.
+	// OnUndoFailed and UndoTimeout are passed to the Driver. They may be nil and 0.
 	OnUndoFailed func(a displacement.Action, err error)
 	UndoTimeout  time.Duration
 	// OnDisplaced is called once for each displacement: when its record is written, or when the API server rejects the
@@ -42,7 +42,7 @@ type Displacer struct {
 	OnDisplaced func(rec *journal.Displacement)
 	// ConvertBudget converts a disruption budget. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// LockBudget and WithTimeout are those of the Driver. They may be nil.
+	// LockBudget and WithTimeout are passed to the Driver. They may be nil.
 	LockBudget  func(ctx context.Context, namespace, name string) (unlock func(), err error)
 	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 
@@ -94,7 +94,7 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	return failure.unlessConflict()
 }
 
-// unlessConflict returns the error. It replaces a conflict by an error that does not match apierrors.IsConflict.
+// unlessConflict returns the error. It replaces a conflict with an error that does not match apierrors.IsConflict.
 func (f Failure) unlessConflict() error {
 	if apierrors.IsConflict(f.Err) {
 		if w, ok := f.Action.(displacement.WriteDebit); ok {

@@ -3,10 +3,10 @@
 //
 //	Jobs, pods (caches) ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status ──▶ remove finalizers
 //
-// Each pod has the finalizer batch.kubernetes.io/job-tracking. After a pod has finished, its UID is written into the
-// Job's status, then the finalizer is removed, then the UID becomes a count. Each pod is counted once even if the
-// controller crashes in between. Every status update has the resource version that the plan is based on as a
-// precondition. The updated Job takes precedence over an older version in the cache.
+// Each pod has the finalizer batch.kubernetes.io/job-tracking. After a pod has finished, the controller writes its UID
+// into the Job's status. Then it removes the finalizer, and replaces the UID with an incremented counter. Each pod is
+// counted once even if the controller crashes in between. Every status update has the resource version that the plan is
+// based on as a precondition. The updated Job takes precedence over an older version in the cache.
 //
 // A finished Job is deleted after its ttlSecondsAfterFinished. Pods whose Job does not exist lose the finalizer.
 // Jobs with another spec.managedBy are ignored.

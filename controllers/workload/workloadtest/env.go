@@ -27,8 +27,8 @@ import (
 // Namespace is the namespace of all test objects.
 const Namespace = "ns"
 
-// Env is a fake API with running controllers. Once per second each pod advances one step: it is bound, runs and
-// becomes ready. A deleted pod ends and is removed once it has no finalizer.
+// Env is a fake API with running controllers. Once per second each pod advances one step: it is bound, runs and becomes
+// ready. A deleted pod terminates, and is removed once it has no finalizer.
 type Env struct {
 	*testing.T
 	*fake.Clientset
@@ -174,8 +174,7 @@ func (s *Env) AddNode(name string) {
 	}
 }
 
-// EventCount counts the events with a reason. Of events of the same instant, which have the same name, only one is
-// counted.
+// EventCount counts the events with a reason. Events of the same instant have the same name and count as one.
 func (s *Env) EventCount(reason string) (n int) {
 	s.Helper()
 	list, err := s.CoreV1().Events(Namespace).List(s.Context(), metav1.ListOptions{})

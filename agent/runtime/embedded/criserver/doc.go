@@ -5,7 +5,8 @@
 // result. It adds what CRI has and the Go API does not:
 //
 //   - IDs may be shortened to a unique prefix, as crictl prints them.
-//   - Container events for creation, start and removal. The runtime itself reports exits only.
+//   - Events of sandboxes, and of containers for creation, start and removal. The runtime
+//     itself reports only exits of containers.
 //   - Metrics, which are computed from the statistics.
 //   - The code and detail of errors that the agent distinguishes.
 //
