@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	maxQueuedEvents = 20000                 // events that are not written yet
+	maxQueuedEvents = 20000                 // maximum number of events that are not written yet
 	eventWriters    = 16                    // concurrent requests
 	throttleDelay   = 50 * time.Millisecond // pause between two writes while they are throttled
 	seriesTimeout   = 6 * time.Minute       // a repetition after this time starts a new event
-	seriesInterval  = 30 * time.Second      // minimum time between two writes of a series
+	seriesInterval  = 30 * time.Second      // minimum time between two writes of a series, after the first
 )
 
 // Events writes events about pods. Repeated events become a series.

@@ -15,9 +15,10 @@
 //
 //   - Every request is authenticated, by a client certificate of the cluster's CA or a token
 //     that the API server accepts.
-//   - Every request is authorized by the API server (SubjectAccessReview) as a verb on a
-//     subresource of this node: nodes/stats, nodes/metrics, nodes/pods, nodes/healthz, otherwise
-//     nodes/proxy. If the API server cannot be reached, the request is denied.
+//   - The API server authorizes every request (SubjectAccessReview) as a verb on a
+//     subresource of this node: nodes/stats, nodes/metrics, otherwise nodes/proxy. For pods
+//     and healthz, nodes/pods and nodes/healthz also suffice. If the API server cannot be
+//     reached, the request is denied.
 //   - Only containers of pods bound to the node are accessible.
 //
 // Differences from Kubernetes: exec, attach and port-forward require the verb create for any

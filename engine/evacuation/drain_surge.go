@@ -18,7 +18,7 @@ const (
 	surgeDone
 )
 
-// surge is a workload with an additional replica until a pod of it is evicted.
+// surge is an additional replica of a workload that lets the budgets allow the eviction of a pod.
 type surge struct {
 	move       *Move
 	stage      surgeStage

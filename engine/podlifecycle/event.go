@@ -66,8 +66,8 @@ type SandboxLost struct{}
 // Delete terminates the pod within Grace. A second Delete can only shorten it.
 type Delete struct{ Grace time.Duration }
 
-// Fail terminates the pod within Grace; once no container runs it is Failed with this reason and
-// message. The first failure counts; later ones can only shorten the grace period.
+// Fail terminates the pod within Grace. Once no container runs, the pod is Failed with this reason and message. The
+// first failure counts; later ones can only shorten the grace period.
 type Fail struct {
 	Reason, Message string
 	Grace           time.Duration
@@ -78,14 +78,14 @@ type Fail struct {
 // Effect is an action on the pod.
 type Effect interface{ effect() }
 
-// Start starts a container. Attempt counts its starts from 0: after its own restart, a caller identifies
-// a running container by it.
+// Start starts a container. Attempt counts the container's starts from 0. A restarted caller uses it to identify a
+// running container.
 type Start struct {
 	Container string
 	Attempt   int32
 }
 
-// RunPreStop runs a container's preStop hook, until Until at most.
+// RunPreStop runs a container's preStop hook. The hook must end by Until.
 type RunPreStop struct {
 	Container string
 	Until     time.Time

@@ -30,7 +30,8 @@ type Displacer struct {
 	// OnRecordLost is called with the kind of record that could not be written, an event or a journal line. Such an
 	// error does not stop the displacement. It may be nil.
 	OnRecordLost func(kind string, err error)
-	// OnEventRejected is called with the error of an event that the API server never accepts. Nil: OnRecordLost.
+	// OnEventRejected is called with the error of an event that the API server never accepts. If it is nil,
+	// OnRecordLost is called.
 	OnEventRejected func(err error)
 	// OnDebitForbidden is called with each budget whose update the API server forbids. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
@@ -65,7 +66,7 @@ type Displacement struct {
 	Grace *int64
 }
 
-// RefusedError reports that a budget does not allow a displacement. Nothing was done.
+// RefusedError reports that a budget does not allow a displacement. The pod is unchanged.
 type RefusedError struct {
 	Budget   *model.Budget // as it was read
 	Required int

@@ -60,7 +60,7 @@ type Manager struct {
 	reported map[types.UID]string // errors of annotations that were reported
 }
 
-// New returns a Manager. Invalid annotations of nodes are logged when the node is first checked.
+// New returns a Manager. It logs the nodes with an invalid usage annotation.
 func New(o Options) *Manager {
 	s := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, reported: map[types.UID]string{}}
 	if s.env == nil {

@@ -13,6 +13,6 @@
 //     another, and a retry finds its own directory.
 //   - A volume is read from the API server before its data is deleted.
 //
-// All nodes run on the local machine, as simulated nodes do. The node's agent enforces the capacity:
-// it reserves the capacity in a disk image, DIRECTORY.img, and mounts the image on the directory.
+// All nodes with such volumes must run on the local machine, as virtual nodes do. The node's agent enforces the
+// capacity: it reserves the capacity in a disk image, DIRECTORY.img, and mounts the image on the directory.
 package localprovisioner

@@ -23,7 +23,7 @@ type PodLifeTime struct {
 	// OwnerKinds selects pods with an owner of one of these kinds; empty means any pod. ExcludeOwnerKinds excludes
 	// pods.
 	OwnerKinds, ExcludeOwnerKinds []string
-	// Init and Ephemeral include the states of such containers.
+	// Init and Ephemeral apply States and ExitCodes also to init and ephemeral containers.
 	Init, Ephemeral bool
 }
 
