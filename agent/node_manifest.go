@@ -45,8 +45,9 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 	return out
 }
 
-// AdoptedManifest returns what an agent maintains on a node that another client has created: the capacity, and the labels
-// and annotations that the agent needs. The creator owns the others.
+// AdoptedManifest returns what an agent maintains on a node that another client has created: pod CIDRs, capacity,
+// allocatable, and the labels and annotations that the agent needs. The creator owns all other fields, labels and
+// annotations.
 func AdoptedManifest(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}
@@ -66,9 +67,9 @@ func AdoptedManifest(n *corev1.Node) *corev1.Node {
 // node is simulated.
 func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.ContainerRuntimeVersion != "" }
 
-// completeManifest returns a copy of a node manifest with defaults. They are labels, capacity for pods and
-// ephemeral storage, allocatable, and the node info of a simulated node. index identifies the manifest in
-// errors.
+// completeManifest returns a copy of a node manifest with defaults for labels, the capacity for pods, and
+// allocatable. A simulated node also gets defaults for ephemeral storage and node info. index identifies
+// the manifest in errors.
 func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	n = n.DeepCopy()
 	if n.Name == "" {

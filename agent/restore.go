@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// restorePods adds the pods that exist when the agent starts: first those admitted earlier,
-// which hold resources, then the others by age.
+// restorePods adds the pods that exist when the agent starts. Pods admitted earlier come first,
+// because they hold resources. Both groups are sorted by age.
 func (a *Agent) restorePods(pods []*corev1.Pod, nodes []*corev1.Node) {
 	for _, p := range pods { // before the nodes, with which mirror pods are created
 		if a.nodes[p.Spec.NodeName] != nil && a.isMirrorPod(p) {

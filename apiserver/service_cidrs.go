@@ -44,7 +44,7 @@ func newServiceCIDRController(client kubernetes.Interface, serverRange string) *
 	return c
 }
 
-// run reconciles all objects after each change, until ctx is done.
+// run reconciles all objects after each change and every serviceCIDRInterval, until ctx is done.
 func (c *serviceCIDRController) run(ctx context.Context) {
 	notify := func() {
 		select {
@@ -96,8 +96,8 @@ func (c *serviceCIDRController) reconcileAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// protect adds the finalizer and then reports the object as ready. The default object is reported by
-// runDefaultServiceCIDR.
+// protect adds the finalizer and then reports the object as ready. runDefaultServiceCIDR reports the
+// default object.
 func (c *serviceCIDRController) protect(ctx context.Context, object *networkingv1.ServiceCIDR) error {
 	if !slices.Contains(object.Finalizers, serviceCIDRFinalizer) {
 		object.Finalizers = append(object.Finalizers, serviceCIDRFinalizer)

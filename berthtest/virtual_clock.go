@@ -9,12 +9,12 @@ import (
 )
 
 // tick is the resolution of the virtual time of tests. Between two ticks the clock advances in nanoseconds, to order
-// what happens at one time. First are the actions of the test, then the events of the cluster, each with its
+// what happens within one tick: first the actions of the test, then the events of the cluster, each with its
 // effects.
 const tick = time.Microsecond
 
-// maxConditionInterval is the longest time between two checks of a condition. It is also checked after each change
-// in the API.
+// maxConditionInterval is the longest time between two checks of a condition. Conditions are also checked after
+// each change in the API.
 const maxConditionInterval = time.Second
 
 // virtualClock executes the events of a simulated cluster at their times on the clock of a bubble.
@@ -46,7 +46,8 @@ func (v *virtualClock) do(f func()) {
 	}
 }
 
-// announce wakes what waits for changes if there were some. The caller holds v.mu.
+// announce wakes callers of wait if the API has changed since the revision before. The caller holds
+// v.mu.
 func (v *virtualClock) announce(before uint64) (changed bool) {
 	if v.world.API().Revision() == before {
 		return false
@@ -73,8 +74,8 @@ func (v *virtualClock) stop() {
 	}
 }
 
-// run executes each event one nanosecond after its time. After a change in the API it sleeps for another one, which lets
-// every other goroutine of the bubble react first.
+// run executes each event one nanosecond after its time. After a change in the API it sleeps for another nanosecond,
+// which lets every other goroutine of the bubble react first.
 func (v *virtualClock) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

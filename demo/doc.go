@@ -11,7 +11,7 @@
 //
 //	newSession ─▶ act ─▶ clearAct ─▶ act ─▶ clearAct ─ ... ─▶ cleanup
 //
-// Other pods and nodes are not affected. The demo creates nodes with Label and Taint, and uses a
+// Other pods and nodes are not affected. The demo's nodes have Label and Taint. Its pods have a
 // separate namespace and priorities below all others. Where the nodes run processes, pods really use
 // memory and disk; on simulated nodes the same usage is scripted.
 //

@@ -129,8 +129,8 @@ func Unregister(ctx context.Context, client kubernetes.Interface) error {
 }
 
 // machineAddress returns the address under which other machines and pods reach this one. It is the
-// source of outgoing traffic or, without a route, the first address of a network device. ok is
-// false if the machine has loopback addresses only.
+// source of outgoing traffic or, without a route, the first address of a network device, IPv4
+// first. ok is false if the machine has only loopback and link-local addresses.
 func machineAddress() (a netip.Addr, ok bool) {
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil { // UDP: no packet is sent
 		a := c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()

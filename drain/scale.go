@@ -173,8 +173,8 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// annotateReplacement annotates a pod with the surge pod that replaces it, valid until its owner changes.
-// Only Berth's ReplicaSet controller reads the annotation.
+// annotateReplacement annotates a pod with the surge pod that replaces it. The annotation is valid until
+// the owner's generation changes. Only Berth's ReplicaSet controller reads the annotation.
 func (d *Drain) annotateReplacement(ctx context.Context, p, surgePod *model.Pod) error {
 	if surgePod == nil || p.Owner.Kind != "ReplicaSet" {
 		return nil

@@ -12,15 +12,15 @@ import (
 
 // flowMatcher selects conntrack entries to delete. Conntrack applies NAT rules to the first packet of a
 // flow only. A UDP flow ends by a timeout, so a client that keeps sending from one port continues to
-// reach the old destination. That is a pod that was deleted, or another pod that now has its IP. These
-// flows must be deleted with the rules.
+// reach the old destination: the IP of a deleted pod, which another pod may now have. These flows must
+// be deleted when the rules change.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
 func (m flowMatcher) MatchConntrackFlow(f *netlink.ConntrackFlow) bool { return m(f) }
 
-// deleteFlows deletes conntrack entries. An error is only logged, because they expire after 30
-// to 120 s without packets.
+// deleteFlows deletes conntrack entries. An error is only logged, because UDP entries expire after
+// 30 to 120 s without packets.
 func (n *Network) deleteFlows(flows string, match flowMatcher) {
 	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, match); err != nil {
 		n.opts.Log.Info("Failed to delete conntrack entries, they expire within 2 minutes", "bridge", n.opts.Bridge, "flows", flows, "err", err.Error())

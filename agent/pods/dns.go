@@ -21,8 +21,8 @@ const (
 	maxHostname       = 63
 )
 
-// hostname returns the host name of the pod. It is empty for pods with the host's network, which
-// use the node's name.
+// hostname returns the host name of the pod. It is empty for host-network pods without
+// hostnameOverride, which use the node's name.
 func hostname(pod *corev1.Pod, domain string) string {
 	if pod.Spec.HostnameOverride != nil {
 		return *pod.Spec.HostnameOverride
@@ -81,8 +81,8 @@ func (r *Runner) dnsConfig(pod *corev1.Pod) *cri.DNSConfig {
 }
 
 // nodeConfig returns the DNS configuration that a pod takes from the node. A pod with its own
-// network cannot reach the node's loopback addresses. If the node's resolv.conf names only
-// loopback servers, nodeConfig uses the servers of the node's resolver instead.
+// network cannot reach the node's loopback addresses. If the node's resolv.conf names only loopback
+// servers, nodeConfig returns the configuration in UpstreamResolvConf instead.
 func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	out := readResolvConf(d.ResolvConf)
 	if hostNetwork {
@@ -98,7 +98,7 @@ func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	return out
 }
 
-// nonLoopback returns the servers that have no loopback address.
+// nonLoopback returns the servers without loopback and unspecified addresses. It modifies servers.
 func nonLoopback(servers []string) []string {
 	return slices.DeleteFunc(servers, func(s string) bool {
 		addr, err := netip.ParseAddr(s)

@@ -134,7 +134,7 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// popDue removes the due probes from the queue and returns the time until the next one.
+// popDue removes the due probes from the queue, and returns them and the time until the next one.
 func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,7 +27,7 @@ type Runtime interface {
 	// Update passes a pod whose metadata or specification has changed.
 	Update(pod *corev1.Pod)
 	// Resize gives the running containers the resources of the pod's specification, except those that
-	// must restart for it (ResizeRestarts). actual has the resources that the containers have. It
+	// must restart for it (ResizeRestarts). actual has the resources that the containers have. Resize
 	// reports a ResizeResult when done, and for each failed attempt. A later call replaces the target.
 	Resize(pod *corev1.Pod, actual Resources)
 	// PreStop runs a container's preStop hook and reports PreStopped.
@@ -45,7 +45,7 @@ type Runtime interface {
 	// Release releases the sandbox, volumes and cgroup of a pod without running containers, keeps its
 	// logs, and reports Released.
 	Release(pod *corev1.Pod)
-	// Forget removes everything of a deleted pod and kills its processes.
+	// Forget removes all state of a deleted pod and kills its processes.
 	Forget(pod types.UID)
 	// RemoveOrphans removes all pods that are not in existing. It is called once, when all pods bound to
 	// the node are known.

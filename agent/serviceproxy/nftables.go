@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// socketBuffer is the size in bytes of each buffer. It holds a whole transaction of 10,000
-	// Services and its acknowledgements.
+	// socketBuffer is the size in bytes of each netlink socket buffer. It holds a whole transaction
+	// of 10,000 Services and its acknowledgements.
 	socketBuffer = 256 << 20
 	// transactionTimeout bounds the wait for the kernel's reply.
 	transactionTimeout = 30 * time.Second
@@ -114,7 +114,7 @@ func (w *writer) write() (update, error) {
 	return u, errors.Join(w.errs...)
 }
 
-// replace adds the removal of the table, if it exists, and the whole new table.
+// replace adds the removal of an existing table and the whole new table to the transaction.
 func (w *writer) replace() {
 	w.conn.AddTable(w.table)
 	w.conn.DelTable(w.table)
@@ -187,7 +187,8 @@ func (w *writer) addElements(keys map[string][]string, values map[element]string
 	}
 }
 
-// batchElements is the maximum number of elements per message: the length of an attribute has 16 bits.
+// batchElements is the maximum number of elements per message: the length field of a netlink attribute
+// has 16 bits.
 const batchElements = 100
 
 // eachBatch calls apply for the elements of a set, in batches. It sorts keys.
@@ -216,8 +217,8 @@ func (w *writer) addPodCIDRs() {
 	}
 }
 
-// intervals returns the elements of the prefixes in an interval set: the first address of each, and the
-// first one after it.
+// intervals returns the elements of the prefixes in an interval set: the first address of each prefix,
+// and the first address after the prefix.
 func intervals(list []netip.Prefix) (out []nftables.SetElement) {
 	for _, p := range list {
 		out = append(out, nftables.SetElement{Key: p.Addr().AsSlice()})
@@ -237,7 +238,8 @@ func lastAddress(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// addRules adds the rules of a chain. Each carries a hash of its text, by which verify finds changes.
+// addRules adds the rules of a chain. Each rule carries a hash of its text, which verify uses to
+// detect changes.
 func (w *writer) addRules(name string, rules []rule) {
 	for _, r := range rules {
 		w.addRule(w.chain(name), r.String(), w.expressions(r))

@@ -32,8 +32,8 @@ const (
 )
 
 // writePayload makes dir contain exactly the payload. Its files change atomically, by one rename.
-// The group owns and may read them unless it is noFSGroup. It writes nothing if nothing changed,
-// and repairs the result of an interrupted call.
+// Unless group is noFSGroup, it owns the files and may read them. writePayload writes no files if
+// nothing changed, and repairs the result of an interrupted call.
 func writePayload(dir string, p payload, group int) error {
 	for path := range p {
 		if !filepath.IsLocal(path) || strings.HasPrefix(path, "..") {

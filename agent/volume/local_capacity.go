@@ -30,8 +30,8 @@ func isProvisioned(pv *corev1.PersistentVolume) bool {
 }
 
 // mountProvisioned mounts a volume of Berth's provisioner at its directory for the pod. The volume
-// is a disk image with its capacity or, if there is none, a directory. For a directory, limit is the
-// volume's capacity, and readOnly reports whether the usage exceeds it.
+// is a disk image of its capacity or a plain directory. For a directory, limit is the volume's
+// capacity, and readOnly reports whether the usage exceeds it.
 func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume) (limit int64, readOnly bool, err error) {
 	dir, err := filepath.EvalSymlinks(pv.Spec.Local.Path) // as in mountinfo
 	if info, statErr := os.Lstat(dir); err != nil || statErr != nil || !info.IsDir() {
@@ -64,8 +64,8 @@ func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume)
 	return capacity.Value(), readOnly, nil
 }
 
-// mountLocal mounts the disk image of a volume, or the directory itself if reason is not nil. v.claimMu
-// must be held.
+// mountLocal mounts the disk image of a volume, or the directory itself if reason is not nil. It mounts
+// nothing if dir is already a mount point. v.claimMu must be held.
 func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity int64) (reason, err error) {
 	points, err := mounts.At(dir)
 	if err != nil {

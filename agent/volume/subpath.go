@@ -36,8 +36,8 @@ func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) 
 	return path, nil
 }
 
-// bindSubPath bind-mounts a part of a volume to a directory outside of the volume and returns
-// it. Containers of the pod therefore cannot replace it with a link before the runtime mounts it.
+// bindSubPath bind-mounts a part of a volume to a path outside of the volume and returns that path.
+// Containers of the pod therefore cannot replace it with a link before the runtime mounts it.
 // Missing directories are created unless readOnly.
 //
 // index is the index of the mount in the container's spec. bindSubPath removes a previous mount of

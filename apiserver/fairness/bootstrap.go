@@ -40,8 +40,8 @@ func Run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// Bootstrap creates missing priority levels and flow schemas of Kubernetes and Berth. It updates those that are still
-// updated automatically, and deletes those that an earlier release created.
+// Bootstrap creates missing priority levels and flow schemas of Kubernetes and Berth. It updates mandatory objects
+// and those with automatic updates. It deletes automatically updated objects that only an earlier release defined.
 func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	levels := client.FlowcontrolV1().PriorityLevelConfigurations()
 	desiredLevels := map[string]desiredObject[*flowcontrolv1.PriorityLevelConfiguration]{}
@@ -107,8 +107,8 @@ type writer[T any] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// reconcile makes the current objects equal to the desired ones. setSpec copies a specification and
-// reports whether both were equal.
+// reconcile makes the current objects equal to the desired ones. setSpec copies the specification
+// of from to into and reports whether both were equal.
 func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], desired map[string]desiredObject[T], current []T, setSpec func(into, from T) bool) error {
 	var tasks []func() error
 	missing := map[string]bool{}

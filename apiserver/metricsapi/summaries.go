@@ -36,7 +36,7 @@ const (
 // sample is a summary of a node.
 type sample struct {
 	summary *stats.Summary
-	at      time.Time     // when it was requested
+	at      time.Time     // when it was received
 	window  time.Duration // time since the previous sample
 }
 

@@ -1,13 +1,14 @@
 // Package nodeclient provides connections from the API server to node agents.
 //
-// A node agent serves at the URL in the annotation berth.dev/agent-url. Without it, the agent serves at the address of
-// the node (InternalIP, ExternalIP or Hostname, in this order) and the port in status.daemonEndpoints. Both sides
-// authenticate with client certificates of the cluster's CA.
+// A node agent serves at the URL in the annotation berth.dev/agent-url. Without the annotation, the agent serves at
+// the address of the node (InternalIP, ExternalIP or Hostname, in this order) and the port in status.daemonEndpoints.
+// Both sides authenticate with client certificates of the cluster's CA.
 //
 // Invariants:
 //
-//   - The API server sends nothing to an agent unless its certificate is signed by the CA and issued
-//     for the node, whatever address the Node object has. A node cannot impersonate another node.
+//   - The API server sends nothing to an agent unless the agent's certificate is signed by the CA
+//     and issued for the node, whatever address the Node object has. A node cannot impersonate
+//     another node.
 //   - Redirects are not followed.
 //
 // Differences from Kubernetes: kube-apiserver verifies the address in the certificate of a kubelet,

@@ -80,7 +80,8 @@ type Config struct {
 	Typer runtime.ObjectTyper
 	// WarnStoredOnly returns a warning when an object of a stored-only kind is created.
 	WarnStoredOnly bool
-	// StrictResourceVersions rejects resource versions that are not numbers with a client error.
+	// StrictResourceVersions makes the store reject non-numeric resource versions with a client
+	// error.
 	StrictResourceVersions bool
 }
 

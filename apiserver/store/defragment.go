@@ -38,10 +38,10 @@ func (d *defragmenter) run(ctx context.Context) {
 	}
 }
 
-// reclaim defragments the file if it is larger than half of the quota and less than half used. If
-// etcd is full, it first compacts the history, so that watches and continued lists start over. If
-// live objects fill the store, it does not defragment: that would gain nothing and block the client
-// that deletes objects.
+// reclaim defragments the file if it is larger than half of the quota and at most half used. If
+// etcd is full, reclaim first compacts the history, so watches and continued lists start over. It
+// then clears the NOSPACE alarm if the file is within 90 % of the quota. If live objects fill the
+// store, it does not defragment: that would gain nothing and block the client that deletes objects.
 func (d *defragmenter) reclaim(ctx context.Context) error {
 	backend := d.server.Backend()
 	full := d.spaceError() != nil

@@ -131,7 +131,8 @@ func isManaged(object *networkingv1.IPAddress) bool {
 	return object.Labels[networkingv1.LabelManagedBy] == addressManager
 }
 
-// isObjectOf reports whether an object has the labels and the parent of the owner's address.
+// isObjectOf reports whether an object has the IP family label and the parent of the owner's
+// address.
 func isObjectOf(object *networkingv1.IPAddress, owner string) bool {
 	desired := newIPAddress(object.Name, owner)
 	return refersTo(object, owner) && object.Labels[networkingv1.LabelIPAddressFamily] == desired.Labels[networkingv1.LabelIPAddressFamily]

@@ -34,7 +34,8 @@ func (s *ServiceAllocator) Create(ctx context.Context, validation rest.ValidateO
 }
 
 // Update runs an update of a service. The store may try the write several times, after changes of the service by
-// other requests. Update releases the allocations of attempts that failed, and what the service no longer has.
+// other requests. Update releases the allocations of attempts that failed, and those that the service no longer
+// has.
 func (s *ServiceAllocator) Update(ctx context.Context, update func(context.Context) (runtime.Object, bool, error)) (runtime.Object, bool, error) {
 	attempts := &attempts{}
 	obj, created, err := update(context.WithValue(ctx, attemptsKey{}, attempts))
@@ -56,7 +57,8 @@ func attemptsOf(ctx context.Context) *attempts {
 	return attempts
 }
 
-// retry records that another attempt follows. The store retries only if the last one has not written the service.
+// retry undoes the last attempt because another one follows. The store retries only if the last one has not
+// written the service.
 func (a *attempts) retry(ctx context.Context) {
 	if a == nil {
 		return
@@ -83,7 +85,7 @@ func isRefused(err error) bool {
 		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err)
 }
 
-// finish releases what the service does not have after a request.
+// finish releases the allocations that the service does not have after a request.
 func (s *ServiceAllocator) finish(ctx context.Context, a *attempts, err error) {
 	t := a.last
 	switch {
@@ -99,8 +101,9 @@ func (s *ServiceAllocator) finish(ctx context.Context, a *attempts, err error) {
 	}
 }
 
-// releaseUnused releases what the stored service does not have, after an error that does not say whether the service
-// was written, such as a timeout. If the service does not exist, its creation may still be in progress.
+// releaseUnused releases the allocations that the stored service does not have, after an error that does not say
+// whether the service was written, such as a timeout. If the service does not exist, it returns an error, because
+// the creation may still be in progress.
 func (s *ServiceAllocator) releaseUnused(ctx context.Context, t *transaction) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -54,7 +54,8 @@ func NewWorkloads(f informers.SharedInformerFactory, customScales Scales) *Workl
 			apps.StatefulSets().Informer().HasSynced, core.ReplicationControllers().Informer().HasSynced}}
 }
 
-// watch calls onChange with the namespace of each workload whose replicas change.
+// watch calls onChange with the namespace of each workload that is created or deleted, or whose
+// replicas change.
 func (w *Workloads) watch(f informers.SharedInformerFactory, onChange func(namespace string)) error {
 	apps, core := f.Apps().V1(), f.Core().V1()
 	return errors.Join(

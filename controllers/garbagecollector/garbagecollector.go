@@ -45,13 +45,13 @@ type garbageCollector struct {
 	discoveryQueue runner.Queue[struct{}]
 	absentOwners   *lru.Cache // owners that do not exist according to the API server
 	log            klog.Logger
-	// ready reports whether the resources have been listed once. Before, nothing is collected.
+	// ready reports whether the resources have been listed once. Until then, nothing is collected.
 	ready atomic.Bool
 
 	mu            sync.Mutex
 	monitors      map[schema.GroupKind]*monitor
 	nextDiscovery time.Time
-	listDeadline  time.Time  // until when the new monitors may list; zero: they have
+	listDeadline  time.Time  // until when the new monitors may list; zero: all have listed
 	reported      *lru.Cache // references for which an event was recorded
 }
 
@@ -98,7 +98,8 @@ func Add(p *runner.Process, objects metadata.Interface, resources Resources, i I
 	gc.discoveryQueue.Add(struct{}{})
 }
 
-// sync orphans the dependents of an object, waits for them, or deletes the object if its owners do not exist.
+// sync orphans the dependents of an object, waits for their deletion, or deletes the object if its owners do
+// not exist.
 func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAfter time.Duration, err error) {
 	o, dependents := gc.graph.get(uid)
 	switch {

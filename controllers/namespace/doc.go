@@ -9,13 +9,13 @@
 //
 // Invariants, each covered by a test:
 //
-//   - The finalizer "kubernetes" is removed only if discovery was complete and
-//     every list was empty, and not before finalizeDelay has passed since the start of the deletion: a
-//     request that was admitted before the deletion may still be written.
+//   - The finalizer "kubernetes" is removed only if discovery was complete and every list was empty.
+//     At least finalizeDelay must have passed since the start of the deletion, because the API server
+//     may still write requests admitted before it.
 //   - Finalizers of objects are never removed.
 //   - An error of one resource does not prevent the deletion of others.
 //
 // Difference from Kubernetes: content is deleted immediately, and the controller waits for
-// finalizeDelay at the end. It is 2 s, of which rounding of the timestamp can take one. Upstream
-// waits 5 s at the beginning.
+// finalizeDelay at the end. finalizeDelay is 2 s, of which rounding of the timestamp can take 1 s.
+// Upstream waits 5 s at the beginning.
 package namespace

@@ -52,7 +52,7 @@ type Queue[K comparable] struct {
 // NewQueue adds a queue to a process.
 func NewQueue[K comparable](p *Process, o QueueOptions, reconcile ReconcileFunc[K]) Queue[K] {
 	return Queue[K]{p.Queues.Add(o, func(ctx context.Context, key any) (time.Duration, error) {
-		k, _ := key.(K) // the queue has no others
+		k, _ := key.(K) // all keys of the queue are of type K
 		return reconcile(ctx, k)
 	})}
 }

@@ -33,7 +33,8 @@ type Guard struct {
 	Host        string   // of the API server, for messages
 	Controllers []string // controllers to run
 	UpstreamOff []string // controllers whose upstream counterparts are switched off
-	// OnWait is called before the guard observes a Lease that may have expired, for d. It may be nil.
+	// OnWait is called before the guard waits, for about d, whether a Lease that may have expired is
+	// renewed. It may be nil.
 	OnWait func(holder string, d time.Duration)
 
 	lastLease *coordinationv1.Lease // at the last read; nil: not read yet

@@ -40,8 +40,9 @@ func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewController
 type Patch func(ctx context.Context, name string, kind types.PatchType, data []byte) error
 
 // Claim returns the objects of the owner. It adopts selected objects that have no controller, and releases owned
-// objects that are not selected any more. adopts reports which objects may be adopted; nil allows all. With an error
-// the list is still valid; the error names what could not be adopted or released.
+// objects that are not selected any more. adopts reports which objects may be adopted; nil allows all. If the
+// owner's check before the first adoption fails, the list may be incomplete. After any other error the list is
+// valid, and the error names the last object that could not be adopted or released.
 func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts func(T) bool, patch Patch) (claimed []T, err error) {
 	checked := false
 	for _, obj := range objects {
@@ -100,7 +101,8 @@ func release(ctx context.Context, o *Owner, obj metav1.Object, patch Patch) erro
 	return err
 }
 
-// referencePatch adds an owner reference. The UID makes the patch fail on a replaced object.
+// referencePatch returns a patch that adds an owner reference. The UID makes it fail on a replaced
+// object.
 func referencePatch(uid types.UID, ref metav1.OwnerReference) []byte {
 	return mustMarshal(map[string]any{"metadata": map[string]any{"uid": uid, "ownerReferences": []metav1.OwnerReference{ref}}})
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// Pods provides the pods of one controller: the cached ones and those that it has written.
+// Pods provides the pods of one controller: the cached ones, with the controller's writes that the
+// cache does not show yet.
 type Pods struct {
 	env      runner.Environment
 	client   kubernetes.Interface
@@ -135,8 +136,8 @@ func isNil[T metav1.Object](obj T) bool {
 	return any(obj) == any(zero)
 }
 
-// Claim returns the owner's pods, including terminating, finished and pending ones. It adopts active pods without
-// controller that the owner selects.
+// Claim returns the owner's pods, including terminating and finished pods, and created pods that the cache does
+// not show yet. It adopts active pods without controller that the owner selects.
 func (p *Pods) Claim(ctx context.Context, o *Owner) ([]*corev1.Pod, error) {
 	list := Controlled[*corev1.Pod](p.informer, o.Object, true)
 	namespace := o.Object.GetNamespace()

@@ -26,7 +26,7 @@ type Machine struct {
 
 	debited   int    // number of debits that are handled
 	attempt   int    // of an eviction, from 1
-	conflicts int    // of the current write in a row
+	conflicts int    // consecutive conflicts of the current write
 	guarded   bool   // the pod of an eviction must not change until it is deleted
 	version   string // of the pod of an eviction after this displacement wrote it
 }
@@ -122,8 +122,8 @@ func (m *Machine) readVictims(i int) Action {
 }
 
 // fail ends the displacement because a request about a victim failed. An eviction is undone. Any other displacement is
-// not undone once a victim is deleted. Before, it is undone if the API server rejects it, and as long as a victim has
-// no condition. The repetition would not recognize the debits of that victim.
+// not undone once a victim is deleted. Before that, it is undone if the API server rejects the request. It is also
+// undone while a victim lacks the condition, because a repetition would not recognize that victim's debits.
 func (m *Machine) fail(i int, s Status) Action {
 	switch {
 	case m.spec.Eviction != nil || s == Rejected && !m.hasDeleted():

@@ -4,9 +4,10 @@
 //	   ▲   (planned moves)     │ refused      │ not observed
 //	   └───────────────────────┴──────────────┘
 //
-// Machine is shared: the eviction of a Move with its retries, the identification of its replacement, and the timeouts. It
-// has the form Step(now) -> (actions, wake); the caller executes each Action and reports its Result. It reads the cluster
-// from a View. State that must survive a restart is in the API: evictions, Holds, and the labels of surges.
+// Both policies below share Machine, which evicts the pod of a Move with retries, identifies its replacement, and
+// applies the timeouts. It has the form Step(now) -> (actions, wake); the caller executes each Action and reports its
+// Result. It reads the cluster from a View. State that must survive a restart is in the API: evictions, Holds, and the
+// labels of surges.
 //
 // Two policies decide which pods are evicted, when, and what an eviction needs besides:
 //
@@ -33,8 +34,8 @@
 //   - WithinBudget: no eviction is first requested while the observed budgets, less the moves in progress, do not allow it. The
 //     API server decides about later attempts of a drain.
 //   - NoReturn: a drain evicts no pod whose replacement would run on a drained node.
-//   - NotFutile: no planned move evicts a pod unless placement, on the current cluster with all moves in progress applied,
-//     puts its replacement on another node; without a reservation it must be a planned node.
+//   - NotFutile: no planned move evicts a pod unless placement puts its replacement on another node. Placement reads
+//     the current cluster with all moves in progress applied. Without a reservation, the node must be a planned one.
 //   - NotOvercommitted: the target node of a planned move has capacity for the replacement beside the pods on it,
 //     terminating ones included, and the other moves to it.
 //   - HoldsEnd: every Hold is deleted when it is used or its move has finished, and expires soon afterwards in any case.

@@ -62,12 +62,13 @@ func (d *Drain) budgetBlock(now time.Time, p *model.Pod, verdict *budget.Verdict
 	return out
 }
 
-// UnreadyTimeout is the age after which a pod that is not Ready is not expected to become Ready.
+// UnreadyTimeout is the time since its start after which a pod that is not Ready is not expected to
+// become Ready.
 const UnreadyTimeout = 5 * time.Minute
 
 // permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
-// field, or "" if it may allow it later. Budgets managed by a controller are never permanent
-// blocks.
+// field, or "" if the budget may allow the eviction later. Budgets managed by a controller are
+// never permanent blocks.
 func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason, field string) {
 	ofBudget := "of budget " + b.Namespace + "/" + b.Name
 	needsScale := b.MaxUnavailable.Set || b.MinAvailable.Percent
@@ -135,7 +136,8 @@ func (d *Drain) budgetClearedBy(now time.Time, b *model.Budget) string {
 	return fmt.Sprintf("%d more of its pods are Ready", max(missing, 1))
 }
 
-// formatNames lists names with the verb "is" or "are"; of more than three only the first ones.
+// formatNames lists names with the verb "is" or "are"; of more than three names only the first
+// three.
 func formatNames(names []string) string {
 	verb := " are"
 	if len(names) == 1 {

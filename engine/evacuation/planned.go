@@ -22,7 +22,7 @@ type PlanOptions struct {
 	// Profiles are the scheduler profiles by scheduler name. Seed breaks ties between nodes of equal score.
 	Profiles map[string]*framework.Profile
 	Seed     uint64
-	// Backoff records failed moves. Plans must be made with the same one.
+	// Backoff records failed moves. Plans must be made with the same MoveBackoff.
 	Backoff  *planning.MoveBackoff
 	Timeouts Timeouts
 	// Parallel is the number of moves of different workloads that may be in progress with reserved nodes; 0 means 16. A
@@ -46,7 +46,7 @@ type planState struct {
 	hold              *model.Hold // the reservation, or nil
 	holdCreated       bool        // the reservation was created
 	placementFailures uint        // number of failed placement checks
-	deniedSince       time.Time   // since when a budget or the API server refuses it
+	deniedSince       time.Time   // since when a budget or the API server refuses the move
 	recorded          bool        // the outcome was recorded in the backoff
 }
 
@@ -103,8 +103,8 @@ func (d *Planned) SetPlan(now time.Time, p *planning.Plan) {
 // HasInProgress reports whether a move is in progress. Waiting moves do not count; a new plan replaces them.
 func (d *Planned) HasInProgress() bool { return slices.ContainsFunc(d.moves, (*Move).inProgress) }
 
-// InProgress returns the moves in progress, for planning.Options and Snapshot.ApplyInProgress. Their replacements are
-// those of the view, which must be the one that the plan is made on.
+// InProgress returns the moves in progress, for planning.Options and Snapshot.ApplyInProgress. Their replacements
+// come from the view. The plan must be made on the same view.
 func (d *Planned) InProgress() (out []descheduling.InProgressMove) {
 	for _, x := range d.moves {
 		if x.inProgress() {

@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// releaseRetryInterval is the time within which a released Hold may still be observed.
+// releaseRetryInterval is the interval between attempts to release a Hold. A released Hold may
+// still be observed during it.
 const releaseRetryInterval = 5 * time.Second
 
 // reserve creates the Hold of a move.
@@ -42,7 +43,7 @@ func (d *Planned) holdDuration() time.Duration {
 	return p.EvictionRetry + p.Termination + p.Replacement + p.Scheduling
 }
 
-// awaitHold continues once the Hold is created and observed.
+// awaitHold continues a move with the eviction once its Hold is created and observed.
 func (d *Planned) awaitHold(t *step, x *Move) {
 	switch {
 	case !x.holdCreated:
@@ -115,7 +116,7 @@ func (d *Planned) releaseHolds(t *step) {
 	}
 }
 
-// releaseReason returns why a Hold is no longer needed, or "" if it is.
+// releaseReason returns why a Hold is no longer needed, or "" if it is still needed.
 func (d *Planned) releaseReason(now time.Time, h *model.Hold) string {
 	if !h.Until.After(now) {
 		return "it has expired"

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// Options of an Allocator.
+// Options configures an Allocator.
 type Options struct {
 	// Cluster is the IPv4 network from which ranges are allocated.
 	Cluster netip.Prefix
@@ -117,8 +117,8 @@ func (a *Allocator) Claimed(node string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// Allocate claims a free range for a node without one. inUse reports whether pods of other nodes have addresses in
-// a range.
+// Allocate claims a free range for a node without one. It prefers the last range of a deleted node of that name.
+// inUse reports whether pods of other nodes have addresses in a range.
 func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.Prefix, error) {
 	if p, ok := a.last[node]; ok && a.users[a.index(p.Addr())] == 0 && !inUse(p) {
 		a.Claim(node, []netip.Prefix{p})

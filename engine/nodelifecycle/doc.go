@@ -27,8 +27,8 @@
 //   - NoneWhenAllDown: while no node of any zone is ready, none has a NoExecute taint of this machine.
 //   - StartGrace, OwnDelay: time before the machine started, and time after its requested wake-up time
 //     in which it was not called, does not count as silence of a node.
-//   - OnlyManaged: other taints are not modified, among them the cloud provider's uninitialized and shutdown,
-//     and out-of-service.
+//   - OnlyManaged: other taints are not modified, such as the cloud provider's uninitialized and shutdown
+//     taints, or out-of-service.
 //   - ZonesFromObjects: ComputeZones of the objects predicts what the machine does.
 //
 // Differences from Kubernetes: a node that already has its taint does not use up the rate. The order follows

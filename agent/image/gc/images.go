@@ -28,7 +28,8 @@ type imageRecord struct {
 // detectImages updates the image records and returns the images that may be removed, least
 // recently used first.
 func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRecord, error) {
-	// List images before containers: a container created in between is then seen as a user.
+	// List images before containers: an image whose container is created in between then counts as
+	// used.
 	images, err := c.opts.Service.ListImages(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing images: %w", err)
@@ -71,7 +72,7 @@ func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[stri
 	if err != nil {
 		return nil, fmt.Errorf("listing containers: %w", err)
 	}
-	ids := map[string]string{} // by every name of an image
+	ids := map[string]string{} // image ID by ID, tag and digest
 	for _, i := range images {
 		ids[i.Id] = i.Id
 		for _, name := range slices.Concat(i.RepoTags, i.RepoDigests) {
@@ -96,8 +97,8 @@ func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[stri
 	return used, nil
 }
 
-// collectImages removes images that exceed the maximum age, then unused ones if the file system
-// is above the high threshold.
+// collectImages removes images that exceed the maximum age, then unused ones if file system usage
+// is at or above the high threshold.
 func (c *Collector) collectImages(ctx context.Context) error {
 	now := c.opts.Now()
 	unused, err := c.detectImages(ctx, now)
@@ -143,9 +144,9 @@ func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 	return err
 }
 
-// freeOldImages removes images unused for longer than the maximum age and returns the others.
-// It does nothing until the agent has run for that long, because before that the last use is
-// unknown.
+// freeOldImages removes images unused for longer than the maximum age and returns the others. It
+// does nothing until the collector has existed for that long, because the last use is unknown
+// before.
 func (c *Collector) freeOldImages(ctx context.Context, unused []*imageRecord, now time.Time) (remaining []*imageRecord, err error) {
 	limit := c.opts.Policy.MaxAge
 	if limit == 0 || now.Sub(c.started) <= limit {
@@ -168,8 +169,9 @@ func (c *Collector) freeOldImages(ctx context.Context, unused []*imageRecord, no
 	return remaining, errors.Join(errs...)
 }
 
-// freeSpace removes images until bytesToFree bytes are freed, creates the ballast file again if it was
-// removed, and returns the number of freed bytes. If a removal fails it continues with the next image.
+// freeSpace removes images until bytesToFree bytes are freed, and returns the number of freed bytes.
+// If a removal fails, it continues with the next image. At the end it recreates a removed ballast
+// file.
 func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, bytesToFree int64, now time.Time) (freed int64, err error) {
 	before, err := c.opts.ImageFs.Refresh(now)
 	if err != nil {

@@ -170,7 +170,7 @@ type file struct {
 	link string // target of a symbolic link
 }
 
-// writeTar writes the files as a layer, for its digest.
+// writeTar writes the files as a layer tarball, to compute the layer's digest.
 func writeTar(dst io.Writer, files []file) error {
 	w := tar.NewWriter(dst)
 	for _, f := range files {

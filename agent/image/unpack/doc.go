@@ -4,7 +4,7 @@
 // Guarantees, each with a test:
 //
 //   - Nothing outside of the layer's directory is created, changed or read. Names with ".." are
-//     rejected, and all paths go through os.Root, which does not follow links out of it.
+//     rejected, and all paths go through os.Root, which does not follow links out of the directory.
 //   - No devices are created. Those below dev/ are skipped, because containers have their own
 //     /dev; other devices are an error. The only device files are whiteouts (0:0), created here.
 //   - Of extended attributes only file capabilities and user.* are set, but not user.overlay.*,

@@ -76,8 +76,8 @@ func (c *container) closeHandles() {
 	}
 }
 
-// launch starts the container and waits until it runs. After an error the container has exited
-// and its status has the error.
+// launch starts the container and waits until it runs. After an error, the container exits and its
+// exit status has the error.
 func (c *container) launch(r *Runtime, sb *sandbox) error {
 	err := c.start(r, sb)
 	if err == nil || errors.As(err, new(*StartError)) { // a StartError is already recorded by the shim
@@ -238,13 +238,14 @@ func (r *Runtime) monitor(c *container) {
 	r.recordExit(c, exit)
 }
 
-// recordExit kills remaining processes of the container, records how it exited and publishes an event.
+// recordExit kills remaining processes of the container, records its exit status and publishes an
+// event.
 func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	// With a shared PID namespace, processes of the container may remain.
 	if err := r.host.Kill(c.record.Group); err != nil {
 		r.log.Error(err, "Failed to kill remaining processes of container", "container", c.record.ID)
 	}
-	oom := r.host.OOMKills(c.record.Group) > 0 // as in containerd: whichever process of the container was killed
+	oom := r.host.OOMKills(c.record.Group) > 0 // as in containerd, a kill of any process of the container counts
 	c.mu.Lock()
 	if c.exit == nil {
 		c.exit, c.oom = &exit, oom

@@ -106,8 +106,8 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	return nil
 }
 
-// notStarted reports whether the container had no shim, or one that exited before the agent claimed
-// it. Such a shim removes its lock.
+// notStarted reports whether the container had no shim, or its shim exited before the agent claimed
+// it (shim.Go). An unclaimed shim removes its lock file.
 func (c *container) notStarted() bool {
 	for _, file := range []string{shim.LockFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(c.dir, file)); !errors.Is(err, os.ErrNotExist) {

@@ -1,6 +1,6 @@
-// Package simulated is a runtime without processes. Containers start immediately, run as long as
-// an annotation of their pod sets, and exit with the code in another one. Thousands of nodes run
-// in one process.
+// Package simulated is a runtime without processes. By default containers start immediately.
+// Annotations of the pod set how long its containers run and their exit code. Thousands of nodes
+// run in one process.
 //
 // Annotations of a pod:
 //
@@ -14,8 +14,8 @@
 //	sim.berth.dev/usage            memory, disk, inodes and processes over time
 //	                               (engine/nodepressure/usage, applied by agent/pressure/scripted)
 //
-// Seconds may have a fraction. A prefix selects one container: NAME.sim.berth.dev/run-seconds.
-// With an invalid run-seconds or exit-code the container fails immediately with code 128, like a
-// command that cannot be executed. Invalid values of the other annotations are ignored.
-// InvalidAnnotations returns messages for events about both.
+// Seconds may have a fraction. A prefix selects one container: NAME.sim.berth.dev/run-seconds. With
+// an invalid run-seconds or exit-code the container fails immediately with code 128, like a command
+// that cannot be executed. Invalid values of the other annotations are ignored. InvalidAnnotations
+// returns messages for events about all invalid values.
 package simulated

@@ -20,8 +20,8 @@ type Options struct {
 	JobsRun bool
 }
 
-// Runtime is the simulated runtime. It is safe for concurrent use. Agents that use the same one after another find the
-// containers of their predecessor.
+// Runtime is the simulated runtime. It is safe for concurrent use. An agent that reuses the Runtime of a stopped agent
+// finds that agent's containers.
 type Runtime struct {
 	report func(runtime.Report)
 	opts   Options
@@ -44,7 +44,8 @@ func NewWithOptions(o Options, report func(runtime.Report)) *Runtime {
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// ExistingContainers implements runtime.Runtime. In a new runtime the pod's status is the only record of containers.
+// ExistingContainers implements runtime.Runtime. A new runtime returns nil: then the pod's status is the only record
+// of containers.
 func (r *Runtime) ExistingContainers(pod *corev1.Pod) (out []podlifecycle.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +78,7 @@ func (r *Runtime) Start(pod *corev1.Pod, name string, attempt int32) {
 	start()
 }
 
-// Resume implements runtime.Runtime. The time since the container's start counts.
+// Resume implements runtime.Runtime. The run time counts from since.StartedAt.
 func (r *Runtime) Resume(pod *corev1.Pod, name string, since podlifecycle.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,8 +6,9 @@
 //	front-proxy-client.key, .crt  client certificate for aggregated API servers
 //	sa.key                        key that signs service account tokens (ES256)
 //
-// It creates missing files and renews certificates at 70 to 90 % of their lifetime or if the serving
-// names change. Other client certificates are not stored in the directory.
+// The package creates missing files and renews certificates at 70 to 90 % of their lifetime or if
+// the serving names change. Client certificates of other components are not stored in the
+// directory.
 //
 // Invariants:
 //

@@ -100,7 +100,7 @@ func (l *nodeUsage) percent(i int) float64 {
 	if l.capacity[i] <= 0 {
 		return 0
 	}
-	return float64(float64(l.used[i]) / float64(l.capacity[i]) * 100) // must not be fused with the sum of the caller
+	return float64(float64(l.used[i]) / float64(l.capacity[i]) * 100) // the conversion prevents a fused multiply-add with the caller's sum
 }
 
 // isBelow reports whether no threshold is exceeded.

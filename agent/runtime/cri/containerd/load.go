@@ -41,9 +41,9 @@ func (d *Daemon) loadPause(ctx context.Context) error {
 	return d.Load(ctx, PauseImage, image)
 }
 
-// Load adds an image under a name such as berth.dev/pause:1 and replaces an image of that name.
-// The runtime pulls it from a registry in this process, so that it is unpacked as usual, and Load
-// renames it.
+// Load adds an image under a name such as berth.dev/pause:1 and replaces an image of that name. The
+// runtime pulls the image from a temporary registry in this process, which unpacks it as usual.
+// Load then renames it.
 func (d *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 	registry, err := oci.StartRegistry()
 	if err != nil {

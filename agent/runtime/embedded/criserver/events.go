@@ -58,7 +58,7 @@ func (b *eventBroadcaster) publish(e *cri.ContainerEventResponse) {
 	}
 }
 
-// close ends all subscriptions, and those that follow.
+// close ends all subscriptions. Later subscriptions end immediately.
 func (b *eventBroadcaster) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +68,8 @@ func (b *eventBroadcaster) close() {
 	b.subscribers, b.closed = nil, true
 }
 
-// hasSubscribers reports whether there are subscribers. Without them, callers skip the calls that the
-// content of an event requires.
+// hasSubscribers reports whether there are subscribers. Without subscribers, callers do not read the
+// status for an event.
 func (b *eventBroadcaster) hasSubscribers() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
