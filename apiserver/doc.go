@@ -16,10 +16,10 @@
 //	componentstatus  ComponentStatus, from health checks
 //	metricsapi       metrics.k8s.io, read from node agents
 //	podvalidation    defaulting and validation of pods and pod templates
-//	validation       the same for all other kinds
+//	validation       defaulting and validation of all other kinds
 //	tables           columns of kubectl get
 //	admission        built-in admission plugins
-//	fairness         priority and fairness, bodies of requests
+//	fairness         priority and fairness, reading of request bodies
 //	audit            audit log and webhook
 //	auth             certificates, tokens, RBAC and node authorizer
 //	store            embedded or external etcd

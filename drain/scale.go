@@ -23,7 +23,7 @@ import (
 // The label and annotations of a surged workload. They are written together with its replicas, so that
 // the next drain of the node undoes the surge if this drain is killed.
 const (
-	SurgeLabel    = "drain.berth.dev/surge"          // UID of the pod
+	SurgeLabel    = "drain.berth.dev/surge"          // UID of the pod to evict
 	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: node of the pod
 	SurgeReplicas = "drain.berth.dev/surge-replicas" // annotation: the increased number of replicas
 )

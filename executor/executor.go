@@ -30,7 +30,7 @@ type Options struct {
 	Now          func() time.Time
 	// WithTimeout is context.WithTimeout by the clock of Now. Nil selects context.WithTimeout.
 	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
-	// NewLock returns an unlocked lock of a budget. Nil selects contextlock.New.
+	// NewLock returns an unlocked lock for a budget. Nil selects contextlock.New.
 	NewLock func() contextlock.Lock
 	// ConvertBudget converts a disruption budget that was read from the API server. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
@@ -38,8 +38,8 @@ type Options struct {
 	OnDebitForbidden func(b *model.Budget, err error)
 	// Observe is called after each effect, with its outcome and duration. It may be nil.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, duration time.Duration)
-	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
-	// written. It may be nil.
+	// Journal stores the records of victims; nil disables it. OnRecordLost is called for each record that could not
+	// be written. It may be nil.
 	Journal      *journal.Journal
 	OnRecordLost func(kind string, err error)
 	// OnUndoFailed is called with each request that cannot undo a failed preemption. It may be nil.

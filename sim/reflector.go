@@ -57,7 +57,7 @@ func (r *Reflector) Stop() {
 	}
 }
 
-// drop breaks the watch of a kind; after d it is listed again.
+// drop breaks the watch of a kind. After d, the reflector lists the kind again.
 func (r *Reflector) drop(k store.Kind, d time.Duration) {
 	s := r.disconnect(k)
 	epoch := s.epoch

@@ -22,9 +22,10 @@ type pendingWrites struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// creates holds pods, by namespaced name, whose create succeeded or whose response was lost.
+	// creates holds pods, by namespaced name, whose create is in flight, succeeded, or lost its
+	// response.
 	creates map[types.NamespacedName]pendingCreate
-	// deletes holds pods, by UID, whose deletion was accepted.
+	// deletes holds pods, by UID, whose deletion is in flight or was accepted.
 	deletes map[types.UID]pendingDelete
 }
 

@@ -9,10 +9,10 @@ import (
 // Options configure when a silent node becomes Unknown and how fast nodes are tainted.
 type Options struct {
 	GracePeriod            time.Duration // silence before a node becomes Unknown
-	StartupGrace           time.Duration // the same for a node that never reported
+	StartupGrace           time.Duration // silence before a node that never reported becomes Unknown
 	MonitorPeriod          time.Duration // maximum interval between checks of all nodes
 	TaintInterval          time.Duration // minimum time between two taints in a zone; 0: no taints
-	SecondaryTaintInterval time.Duration // the same in a large zone in PartialDisruption
+	SecondaryTaintInterval time.Duration // minimum time between two taints in a large zone in PartialDisruption
 	LargeZone              int           // zones with more nodes are large; others get no taints in PartialDisruption
 	UnhealthyFactor        float64       // share of not-ready nodes from which a zone is in PartialDisruption
 }
@@ -141,7 +141,7 @@ func (z *Zone) setTaintTimes(now time.Time) {
 	}
 }
 
-// zoneState returns a zone's state. The share is compared as in Kubernetes.
+// zoneState returns a zone's state. It compares the share as float32, as Kubernetes does.
 func zoneState(nodes, ready int, o Options) ZoneState {
 	notReady := nodes - ready
 	switch {

@@ -49,7 +49,7 @@ type DiskReserve struct {
 	errs      [NumFilesystems]error
 	readAt    [NumFilesystems]time.Time
 	condition Condition
-	shortage  string // describes why the condition is true; "": restored
+	shortage  string // describes why the condition is true; "" after Restore
 	decided   bool   // condition is set
 }
 
@@ -107,8 +107,8 @@ func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 	return stats, err
 }
 
-// Admit reports whether a new pod is admitted; if not, with the reason and message of its status.
-// No pod is exempt.
+// Admit reports whether a new pod is admitted. If not, it returns the reason and message for the
+// pod's status. No pod is exempt.
 func (r *DiskReserve) Admit(now time.Time) (ok bool, reason, message string) {
 	if low, f, _ := r.BelowReserve(now); low {
 		return false, ReasonOutOfDisk, messageOutOfDisk + " " + r.describe(f)

@@ -93,7 +93,7 @@ func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 	return nil, time.Time{}
 }
 
-// allStarted reports whether each container has run at least once.
+// allStarted reports whether each regular container has run at least once.
 func (m *Machine) allStarted() bool {
 	for i := range m.containers {
 		if r := &m.containers[i]; r.main() && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
@@ -140,8 +140,8 @@ func (r *containerRun) archive() {
 	r.restarts++
 }
 
-// allTerminated reports whether no container will run again: all have terminated without a restart, or an
-// init container has failed without a restart.
+// allTerminated reports whether no regular container will run again: all have terminated without a
+// restart, or an init container has failed without a restart.
 func (m *Machine) allTerminated() bool {
 	if m.isTerminal() || m.initFailed() {
 		return true

@@ -11,8 +11,8 @@ import (
 )
 
 // fullDryRun evaluates preemption for a pod whose placement depends on other nodes (affinity, spreading, volumes). The
-// plugins dry-run the nodes, as in the reference evaluator. It skips nodes that have no pod of lower priority or cannot
-// be the best.
+// plugins dry-run the nodes, as in the reference evaluator. fullDryRun skips nodes that have no pod of lower priority
+// or cannot be the best.
 type fullDryRun struct {
 	*referenceEvaluator
 	planner      *Planner
@@ -153,7 +153,7 @@ func (s *nodeScan) visit(id cluster.NodeID) {
 	}
 }
 
-// counts returns the reasons if preemption makes the pod schedulable on no node.
+// counts returns the reasons why preemption makes the pod schedulable on no node.
 func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	out := s.reasonCounts
 	if s.withoutVictims > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // EvaluateResize evaluates preemption for a pod whose node defers a resize. It selects pods of lower
-// priority on that node whose eviction makes room for the desired requests. Only resources are checked,
+// priority on that node whose eviction makes room for the desired requests. It checks only resources,
 // as the node does. Deferred resizes of pods with lower priority do not count, because the node admits
 // them later.
 //
@@ -74,8 +74,8 @@ var disabledOnNode = decision.Verdict{Plugin: decision.DefaultPreemption, Code: 
 var resourcesOnly = []decision.Plugin{decision.NodeResourcesFit}
 
 // withoutLaterResizes returns a fork of the state without the pod. On its node, pods of lower priority have
-// their current requests, and the fork has no budgets that cover none of them. Without awaitVictims, terminating
-// victims have the priority of the pod, which makes them ineligible.
+// their current requests, and the fork keeps only budgets that cover at least one of these pods. Without
+// awaitVictims, terminating victims have the priority of the pod, which makes them ineligible.
 func withoutLaterResizes(s *cluster.State, n *cluster.NodeInfo, pod *model.Pod, awaitVictims bool) *cluster.State {
 	fork := s.Fork()
 	fork.RemovePod(pod.UID)

@@ -29,7 +29,7 @@ func DefaultConfig() Config {
 // serialize calls and pass the time.
 type Queue struct {
 	cfg  Config
-	pods map[string]*entry // by UID; never ranged over for results
+	pods map[string]*entry // by UID; never iterated to compute results, because map order is random
 
 	active, backoff, errorBackoff heap
 	unschedulable, gated          pool
@@ -88,8 +88,8 @@ func (q *Queue) Add(now time.Time, p Pod) {
 	q.enqueue(q.newEntry(now, p), Active, PodAdd)
 }
 
-// AddGated adds a pod that a PreEnqueue plugin gates: a new one, or one in flight, whose
-// attempt does not count then.
+// AddGated adds a pod that a PreEnqueue plugin gates: a new pod, or one in flight. The attempt of a
+// pod in flight does not count.
 func (q *Queue) AddGated(now time.Time, p Pod, plugin decision.Plugin) {
 	e, ok := q.pods[p.UID]
 	if !ok {

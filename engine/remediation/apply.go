@@ -105,7 +105,8 @@ func (c *Change) installDriver(s *cluster.State) {
 	s.UpsertCSINode(&csi)
 }
 
-// addedNodeSuffix is appended to the name of a node, once or several times, to name a node like it.
+// addedNodeSuffix is appended to the name of a node, once or several times, to name a copy of the
+// node.
 const addedNodeSuffix = "-like"
 
 // addNode adds a schedulable, empty node like n with another name.

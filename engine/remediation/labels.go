@@ -14,7 +14,8 @@ import (
 // unschedulableKey is the taint of a cordoned node.
 const unschedulableKey = "node.kubernetes.io/unschedulable"
 
-// taintChanges resolves a taint verdict. subject is the taint in kubectl's notation.
+// taintChanges returns the alternative changes that resolve a taint verdict. subject is the taint
+// in kubectl's notation.
 func taintChanges(n *model.Node, subject string) [][]Change {
 	for _, t := range n.Taints {
 		text := t.Key + "=" + t.Value + ":" + t.Effect.String()
@@ -36,8 +37,8 @@ func taintChanges(n *model.Node, subject string) [][]Change {
 	return nil
 }
 
-// nodeAffinityChanges resolves a node affinity verdict: labels for the node, or dropping the pod's
-// requirement.
+// nodeAffinityChanges returns the alternative changes that resolve a node affinity verdict: they
+// set labels on the node or drop the pod's requirement.
 func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason) [][]Change {
 	spec := t.pod.Spec
 	if r.Kind == decision.ReasonEnforcedAffinity {
@@ -61,8 +62,8 @@ func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason
 	return append(out, []Change{{Kind: DropSelector, Key: set[0].Key, Value: set[0].Value}})
 }
 
-// isReservedLabel reports whether a label describes what a node is, so that users should not change
-// it.
+// isReservedLabel reports whether a label is in a Kubernetes domain. Such labels describe what a
+// node is, so users should not change them.
 func isReservedLabel(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io")
@@ -96,7 +97,7 @@ func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
 	return out
 }
 
-// labelChange returns the label change that satisfies a requirement.
+// labelChange returns the label change that satisfies a requirement, and false if there is none.
 func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 	old, found := n.Labels.Get(r.Key)
 	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key, OldValue: old}
@@ -130,7 +131,8 @@ func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 	return c, true
 }
 
-// domainLabelChanges labels a node that lacks a topology key with one of the values of other nodes.
+// domainLabelChanges returns changes that label a node without a topology key with one of the
+// values of other nodes.
 func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	if _, ok := n.Labels.Get(key); ok {
 		return nil

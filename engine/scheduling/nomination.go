@@ -150,7 +150,7 @@ func (m *Machine) handleNominationTimeout(now time.Time, n *nomination) {
 }
 
 // checkVictims clears the nomination if its victims exceeded their timeout, so that victims are
-// selected again. Before that it retries an unanswered effect.
+// selected again. Before the timeout, it retries an unanswered effect.
 func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	pod := m.state.Pod(n.uid)
 	victims := m.terminatingVictims(pod)

@@ -81,7 +81,7 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 	return m.effects, wake
 }
 
-// Due returns when a pod is evicted and by which taint. It returns false if the pod stays.
+// Due returns when a pod is evicted and because of which taint. It returns false if the pod stays.
 func (m *Machine) Due(namespace, name string) (time.Time, model.Taint, bool) {
 	p := m.pods[namespace+"/"+name]
 	if p == nil || !p.plan.evict {
@@ -147,7 +147,7 @@ func (m *Machine) setPod(now time.Time, e Pod) {
 	m.replan(now, p, n)
 }
 
-// removePod removes a pod that is deleted or terminating.
+// removePod removes a pod that is deleted, terminating, replaced or no longer on its node.
 func (m *Machine) removePod(key string) {
 	p := m.pods[key]
 	if p == nil {

@@ -45,9 +45,9 @@ type CronPlan struct {
 	Create         bool      // create a job
 	Due            time.Time // its scheduled time
 	Replace        bool      // delete the active jobs first
-	StillActive    bool      // due, but the last job is still active
+	StillActive    bool      // due, but a job is still active and Concurrency is Forbid
 	DeadlineMissed bool      // due, but past its deadline
-	Missed         int       // times since the last job including Due, counted up to TooManyMissed+1
+	Missed         int       // times since the last job and within Deadline, including Due; at most TooManyMissed+1
 	Next           time.Time // when to plan again; zero: never
 }
 
@@ -113,8 +113,8 @@ type FinishedJob struct {
 	Finished time.Time
 }
 
-// ExcessJobs returns the indices of the finished jobs that exceed the history limits, oldest first;
-// a nil limit keeps all.
+// ExcessJobs returns the indices of the finished jobs that exceed the history limits, first
+// succeeded jobs, then failed ones, each oldest first. A nil limit keeps all.
 func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 	for _, limit := range []struct {
 		failed bool

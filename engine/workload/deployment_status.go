@@ -95,8 +95,8 @@ func (r *rollout) complete() bool {
 	return s.Updated == r.deployment.Replicas && s.Replicas == r.deployment.Replicas && s.Available == r.deployment.Replicas
 }
 
-// status returns the new status. While the Deployment is scaled or paused, its progress is not
-// evaluated.
+// status returns the new status. While the Deployment is paused or being deleted, it does not
+// evaluate the progress.
 func (r *rollout) status() DeploymentStatus {
 	s := r.countStatus()
 	n := Condition{Type: Available, Status: False, Reason: MinimumReplicasUnavailable, Message: "Deployment does not have minimum availability."}

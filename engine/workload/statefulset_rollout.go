@@ -45,8 +45,8 @@ func (p *statefulPlanner) deleteFinished(i int) {
 // scaleDown deletes excess pods, the highest ordinal first. It reports whether the plan may continue: with
 // Ordered, only if none remains.
 //
-// With Ordered a pod is deleted only while all others are healthy. An unhealthy pod is deleted if it is the
-// only unhealthy one, so that scaling down cannot block forever.
+// With Ordered, pods are deleted one at a time. An unhealthy pod is deleted only if all other excess pods
+// are healthy; otherwise scaleDown waits for it.
 func (p *statefulPlanner) scaleDown() bool {
 	for k := len(p.condemned) - 1; k >= 0; k-- {
 		i := p.condemned[k]

@@ -71,8 +71,8 @@ func registeredPluginsExcept(list []schedulerPlugin) []schedulerPlugin {
 	return out
 }
 
-// gatedPlugins lists plugins behind feature gates that are off by default. They may be
-// listed but do not run.
+// gatedPlugins maps plugins behind feature gates that are off by default to their extension points.
+// A file may list them, but they do not run.
 var gatedPlugins = map[string]string{
 	"TopologyPlacementGenerator": "placementGenerate",
 	"PodGroupPodsCount":          "placementScore",

@@ -84,8 +84,8 @@ func openFiles(dir, prefix string, o Options) (*Journal, error) {
 
 var errClosed = errors.New("the journal is closed")
 
-// Append writes records and returns when they are on disk. Concurrent calls share a sync.
-// After an error, the records may be missing on disk. It does nothing on nil.
+// Append writes records and returns when they are on disk. Concurrent calls share a sync. After an
+// error, the records may be missing on disk. It does nothing on a nil Journal.
 func (j *Journal) Append(records ...*Displacement) error {
 	if j == nil || len(records) == 0 {
 		return nil

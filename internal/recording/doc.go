@@ -5,9 +5,9 @@
 // with a snapshot of all objects. So the state at a time can be computed without the segments before it. The
 // oldest segments are deleted when all segments together exceed the maximum size.
 //
-// Objects are stored as values of engine/model, in the order and with the sharing that the machine received. Equal
-// pointers to specifications and labels are equal after decoding. In effects, pods, budgets and volumes are stored
-// by their identity and resource version.
+// Objects are stored as values of engine/model, in the order and with the sharing that the machine received.
+// Objects that share a specification or labels share them after decoding, too. In effects, pods, budgets and
+// volumes are stored by their identity and resource version.
 //
 // Invariants:
 //

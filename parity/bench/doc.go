@@ -9,6 +9,6 @@
 //
 //	inprocess  the workloads of package workload, without an API server
 //	memory     5,000 nodes and 100,000 pods, without an API server
-//	openb      more whole GPUs of OpenB's trace requested than exist; BERTH_OPENB names its directory
+//	openb      OpenB's trace, requesting more whole GPUs than exist; BERTH_OPENB names its directory
 //	endtoend   both schedulers with the same `berth server`, and a client that binds round-robin
 package main

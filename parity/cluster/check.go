@@ -199,7 +199,7 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 }
 
 // checkEvents checks that every pending pod has an event with a reason, and every placed pod one
-// event.
+// Scheduled event.
 func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.Event) {
 	failed, scheduled := map[string]string{}, map[string]int{}
 	for _, e := range events {

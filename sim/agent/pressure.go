@@ -29,8 +29,8 @@ type nodePressures struct {
 	w     *sim.World
 	a     *Agents
 	nodes map[string]*nodePressure
-	// reported are the pressure conditions reported by a machine, also by one whose agent is
-	// stopped.
+	// reported holds the pressure conditions that a machine last reported, by node. It keeps those
+	// of stopped agents.
 	reported map[string][model.NumPressures]bool
 }
 
@@ -82,7 +82,7 @@ func (n *nodePressure) start() {
 	}
 }
 
-// forNode returns the node pressure of a node, and creates it if needed. It returns nil for a node with invalid
+// forNode returns the nodePressure of a node, and creates it if needed. It returns nil for a node with invalid
 // annotations, and for a node without scripts and conditions unless scripted is set.
 func (s *nodePressures) forNode(name string, scripted bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {

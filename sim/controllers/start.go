@@ -29,7 +29,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// StartDisruption starts the disruption controller. scales returns the scale of owners that are no stored workloads.
+// StartDisruption starts the disruption controller. scales returns the scale of owners that are not workloads in the
+// store.
 func StartDisruption(w *sim.World, scales disruption.Scales) {
 	reconciler.Start(w, "disruption", func(p *reconciler.Process) error {
 		p.Events = p.StoredEvents("controllermanager")
@@ -40,7 +41,7 @@ func StartDisruption(w *sim.World, scales disruption.Scales) {
 // TaintEvictionOptions configure the taint eviction controller.
 type TaintEvictionOptions struct {
 	enginetaints.Options
-	// SkipBudgets: evictions add no entries to budgets, as upstream.
+	// SkipBudgets makes evictions add no entries to budgets, as upstream.
 	SkipBudgets bool
 }
 
@@ -78,7 +79,8 @@ func newDisplacer(p *runner.Process, component string) *displacer.Displacer {
 	return &displacer.Displacer{Client: p.Client, Now: p.Now, Component: component, Instance: component + "-" + p.Host}
 }
 
-// StartNodeLifecycle starts the node lifecycle controller. It pauses while the cluster is quiet.
+// StartNodeLifecycle starts the node lifecycle controller. The controller pauses while quiet
+// returns true.
 func StartNodeLifecycle(w *sim.World, quiet func() bool, o enginenodelifecycle.Options) {
 	reconciler.Start(w, "nodelifecycle", func(p *reconciler.Process) error {
 		p.Quiet = quiet

@@ -35,7 +35,7 @@ type Process struct {
 	Metadata metadata.Interface
 	// Factory supplies the informers of Process.Informers, and those of kinds that it has no method for.
 	Factory *Factory
-	// Quiet is that of the queues that are added later; see sim.WorkQueue. May be nil.
+	// Quiet is the Quiet function of queues that are added later; see sim.WorkQueue. It may be nil.
 	Quiet func() bool
 	// OnChange is called for each change that is delivered, and OnStop when the process is killed. They may be nil.
 	OnChange func(k store.Kind, old, current store.Object)
@@ -47,7 +47,8 @@ type Process struct {
 	watches []*watches
 }
 
-// Start starts an actor whose cache has the kinds. setup adds its controllers to the process. At a start, controllers get the objects by kind, in the order of kinds.
+// Start starts an actor that caches the kinds. setup adds its controllers to the process. At a start, controllers get
+// the objects by kind, in the order of kinds.
 func Start(w *sim.World, name string, setup func(*Process) error, kinds ...store.Kind) *sim.Client {
 	a := &actor{w: w, kinds: kinds, setup: setup, nameSuffixes: map[string]int{}}
 	a.Client = w.NewClient(name, a, kinds...)

@@ -65,7 +65,7 @@ func (c *classBuilder) compileScore() {
 	s.fastScore = s.fitWeight > 0 && len(s.scorers) == 0
 }
 
-// nodeScore returns the weighted fit and balance scores of a node.
+// nodeScore returns the weighted sum of the fit and balance scores of a node.
 func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32 {
 	r, s := &x.Rows[id], &ec.score
 	if s.fastScore {

@@ -11,8 +11,8 @@
 //     (evaluate_buckets.go, spread.go). Without a feasible node the reasons are counted
 //     (reasons.go).
 //
-// Pods with nominated or reserved nodes, with volumes, or limited to named nodes are decided
-// in nominated.go, volumes.go and named_nodes.go.
+// Three files decide special pods: nominated.go those with nominated or reserved nodes, volumes.go
+// those with volumes, and named_nodes.go those limited to named nodes.
 //
 // A fuzz test compares every decision with the reference evaluator.
 package fastpath

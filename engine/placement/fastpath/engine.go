@@ -169,7 +169,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 // last reset. Rollouts leave unused counters behind.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, objects := e.index.Size()
-	// Values by node are in use in proportion to the nodes.
+	// The memory in use for values by node is proportional to the number of nodes.
 	if bytes <= max(e.resetBytes, e.state.NumNodes()*6<<10) && objects <= e.resetObjects {
 		return
 	}

@@ -67,8 +67,8 @@ func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.C
 	return decision.Verdict{}
 }
 
-// attachedByPods returns the volumes of the pods on a node. As in kube-scheduler, a claim
-// of an ephemeral volume that belongs to another pod fails the attempt.
+// attachedByPods returns the volumes of the pods on a node. As in kube-scheduler, an ephemeral
+// volume's claim that belongs to another pod fails the attempt.
 func attachedByPods(ev *framework.Evaluation, candidate *framework.CandidateNode, csi *model.CSINode) []attachment {
 	var out []attachment
 	for _, p := range candidate.Pods {
@@ -95,7 +95,7 @@ func withAttachments(ev *framework.Evaluation, used []attachment, node string) [
 	return sortUnique(used)
 }
 
-// checkLimits compares the attached and the new volumes with the limit of each driver.
+// checkLimits rejects a node where the attached and the new volumes exceed the limit of a driver.
 func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.Verdict {
 	countOf := func(list []attachment, driver string) (n int64) {
 		for i := range list {
@@ -175,8 +175,8 @@ var migratedProvisioners = map[string]string{
 	"kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
 
-// migratedOn reports whether volumes of an in-tree plugin count as those of a CSI driver.
-// For plugins whose migration is complete that only requires a CSINode.
+// migratedOn reports whether volumes of an in-tree plugin count as those of a CSI driver. The
+// plugin's migration must be complete, and the node must have a CSINode.
 func migratedOn(csi *model.CSINode, plugin string) bool {
 	switch plugin {
 	case "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder", "kubernetes.io/portworx-volume":

@@ -107,7 +107,7 @@ func (h *Hints) fitsWith(n *cluster.NodeInfo, added, removed *podLoad) bool {
 	return true
 }
 
-// podLoad is the sum of the requests of several pods.
+// podLoad is the number of several pods and the sum of their requests.
 type podLoad struct {
 	pods int64
 	sum  model.Resources
