@@ -9,7 +9,7 @@ import (
 )
 
 // tick is the resolution of the virtual time of tests. Between two ticks the clock advances in nanoseconds, to order
-// what happens within one tick: first the actions of the test, then the events of the cluster, each with its
+// what happens within one tick. The actions of the test come first, then the events of the cluster, each with its
 // effects.
 const tick = time.Microsecond
 

@@ -12,8 +12,8 @@ import (
 
 // flowMatcher selects conntrack entries to delete. Conntrack applies NAT rules to the first packet of a
 // flow only. A UDP flow ends by a timeout, so a client that keeps sending from one port continues to
-// reach the old destination: the IP of a deleted pod, which another pod may now have. These flows must
-// be deleted when the rules change.
+// reach the old destination. That is the IP of a deleted pod, which another pod may now have. These
+// flows must be deleted when the rules change.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.

@@ -98,7 +98,8 @@ func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	return out
 }
 
-// nonLoopback returns the servers without loopback and unspecified addresses. It modifies servers.
+// nonLoopback returns the servers whose address is neither loopback nor unspecified. It modifies
+// servers.
 func nonLoopback(servers []string) []string {
 	return slices.DeleteFunc(servers, func(s string) bool {
 		addr, err := netip.ParseAddr(s)

@@ -6,9 +6,9 @@
 //
 // Invariants:
 //
-//   - The API server sends nothing to an agent unless the agent's certificate is signed by the CA
-//     and issued for the node, whatever address the Node object has. A node cannot impersonate
-//     another node.
+//   - The API server sends nothing to an agent unless the CA has signed the agent's certificate for
+//     the node. The address in the Node object does not matter. A node cannot impersonate another
+//     node.
 //   - Redirects are not followed.
 //
 // Differences from Kubernetes: kube-apiserver verifies the address in the certificate of a kubelet,

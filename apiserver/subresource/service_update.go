@@ -101,9 +101,9 @@ func (s *ServiceAllocator) finish(ctx context.Context, a *attempts, err error) {
 	}
 }
 
-// releaseUnused releases the allocations that the stored service does not have, after an error that does not say
-// whether the service was written, such as a timeout. If the service does not exist, it returns an error, because
-// the creation may still be in progress.
+// releaseUnused releases the allocations that the stored service does not have. It is for errors after which it
+// is unknown whether the service was written, such as a timeout. If the service does not exist, it returns an
+// error, because the creation may still be in progress.
 func (s *ServiceAllocator) releaseUnused(ctx context.Context, t *transaction) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -33,7 +33,7 @@ type Guard struct {
 	Host        string   // of the API server, for messages
 	Controllers []string // controllers to run
 	UpstreamOff []string // controllers whose upstream counterparts are switched off
-	// OnWait is called before the guard waits, for about d, whether a Lease that may have expired is
+	// OnWait is called before the guard checks for about d whether a Lease that may have expired is
 	// renewed. It may be nil.
 	OnWait func(holder string, d time.Duration)
 

@@ -22,8 +22,8 @@ type pendingWrites struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// creates holds pods, by namespaced name, whose create is in flight, succeeded, or lost its
-	// response.
+	// creates holds pods, by namespaced name, whose create is in flight, has succeeded, or has an
+	// unknown result.
 	creates map[types.NamespacedName]pendingCreate
 	// deletes holds pods, by UID, whose deletion is in flight or was accepted.
 	deletes map[types.UID]pendingDelete

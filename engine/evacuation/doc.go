@@ -36,7 +36,7 @@
 //   - NoReturn: a drain evicts no pod whose replacement would run on a drained node.
 //   - NotFutile: no planned move evicts a pod unless placement puts its replacement on another node. Placement reads
 //     the current cluster with all moves in progress applied. Without a reservation, the node must be a planned one.
-//   - NotOvercommitted: the target node of a planned move has capacity for the replacement beside the pods on it,
+//   - NotOvercommitted: the target node of a planned move has capacity for the replacement, besides its pods,
 //     terminating ones included, and the other moves to it.
 //   - HoldsEnd: every Hold is deleted when it is used or its move has finished, and expires soon afterwards in any case.
 //   - Stateless: a new machine continues an unfinished drain of another one, and releases the Holds of an earlier plan.

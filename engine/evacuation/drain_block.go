@@ -67,8 +67,8 @@ func (d *Drain) budgetBlock(now time.Time, p *model.Pod, verdict *budget.Verdict
 const UnreadyTimeout = 5 * time.Minute
 
 // permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
-// field, or "" if the budget may allow the eviction later. Budgets managed by a controller are
-// never permanent blocks.
+// field. It returns "" if the budget may allow the eviction later. Budgets managed by a controller
+// are never permanent blocks.
 func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason, field string) {
 	ofBudget := "of budget " + b.Namespace + "/" + b.Name
 	needsScale := b.MaxUnavailable.Set || b.MinAvailable.Percent

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// releaseRetryInterval is the interval between attempts to release a Hold. A released Hold may
-// still be observed during it.
+// releaseRetryInterval is the interval between attempts to release a Hold. The view may still
+// contain a released Hold for that long.
 const releaseRetryInterval = 5 * time.Second
 
 // reserve creates the Hold of a move.

@@ -12,7 +12,7 @@
 // Invariants:
 //
 //   - The caller of Step does not wait for the disk. If the writer is too slow or the disk is full, steps are dropped
-//     and counted; the recording has a gap and continues with a snapshot.
+//     and counted. The recording then has a gap and continues with a snapshot.
 //   - Steps are written at least once a second, in frames with a checksum. After a crash, only an incomplete frame
 //     at the end of the newest segment is lost.
 //   - Equal effects have equal encodings: the encoding has no pointer, map order or time zone.

@@ -125,5 +125,5 @@ func (v *Index) Update(k store.Kind, key string, current store.Object) []string 
 // Keys returns the keys of the budgets, sorted.
 func (v *Index) Keys() []string { return v.keys }
 
-// Selects reports whether a budget, which must exist, covers p, which may be nil.
+// Selects reports whether a budget covers p, which may be nil. The budget must exist.
 func (v *Index) Selects(budget string, p *corev1.Pod) bool { return v.budgets[budget].selects(p) }

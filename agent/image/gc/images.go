@@ -145,8 +145,7 @@ func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 }
 
 // freeOldImages removes images unused for longer than the maximum age and returns the others. It
-// does nothing until the collector has existed for that long, because the last use is unknown
-// before.
+// does nothing until the collector has existed for that long: until then, the last use is unknown.
 func (c *Collector) freeOldImages(ctx context.Context, unused []*imageRecord, now time.Time) (remaining []*imageRecord, err error) {
 	limit := c.opts.Policy.MaxAge
 	if limit == 0 || now.Sub(c.started) <= limit {

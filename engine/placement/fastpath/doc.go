@@ -1,12 +1,12 @@
-// Package fastpath implements placement.Evaluate incrementally: Engine returns the same
-// decisions at a cost that depends on what has changed, not on the size of the cluster.
+// Package fastpath implements placement.Evaluate incrementally. Engine returns the same decisions,
+// but its cost depends on what has changed, not on the size of the cluster.
 //
 // A decision has these steps:
 //
 //   - The pod is reduced to its equivalence class (class*.go).
-//   - The nodes are read from the score cache of the class (score_cache.go), or, if there is
-//     none, from a scan over the rows of cluster.Index (scan.go, partition.go). Both return
-//     node buckets: nodes for which the class reads equal values.
+//   - The nodes are read from the score cache of the class (score_cache.go). If there is none, a
+//     scan reads the rows of cluster.Index (scan.go, partition.go). Both return node buckets: nodes
+//     for which the class reads equal values.
 //   - The buckets are filtered and scored by domain, and the best node is selected
 //     (evaluate_buckets.go, spread.go). Without a feasible node the reasons are counted
 //     (reasons.go).
