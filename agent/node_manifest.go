@@ -45,9 +45,9 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 	return out
 }
 
-// AdoptedManifest returns what an agent maintains on a node that another client has created. This is the pod
-// CIDRs, capacity, allocatable, and the labels and annotations that the agent needs. The creator owns all other
-// fields, labels and annotations.
+// AdoptedManifest returns the parts of a node that an agent maintains if another client has created the node.
+// These are the pod CIDRs, capacity, allocatable, and the labels and annotations that the agent needs. The
+// creator owns all other fields, labels and annotations.
 func AdoptedManifest(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}

@@ -111,7 +111,7 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 }
 
 // recheckSysctls returns the event that terminates an admitted pod whose sysctls the node no longer allows. The kubelet
-// does the same after a restart with another allowedUnsafeSysctls.
+// also rechecks pods after a restart with another allowedUnsafeSysctls.
 func (a *Agent) recheckSysctls(p *pod) []podlifecycle.Event {
 	if p.rejected || p.lifecycle.Terminal() || p.lifecycle.Failure() != nil || p.object.DeletionTimestamp != nil {
 		return nil
@@ -125,7 +125,8 @@ func (a *Agent) recheckSysctls(p *pod) []podlifecycle.Event {
 	return []podlifecycle.Event{podlifecycle.Fail{Reason: r.Reason, Message: RejectionPrefix + r.Message, Grace: terminationGracePeriod(p.object)}}
 }
 
-// mergeStatuses merges the existing containers of the runtime into those of the pod's status.
+// mergeStatuses merges the statuses of the runtime's existing containers into the pod's stored
+// statuses.
 func mergeStatuses(stored, existing []podlifecycle.Status) []podlifecycle.Status {
 	for _, e := range existing {
 		i := slices.IndexFunc(stored, func(s podlifecycle.Status) bool { return s.Name == e.Name })

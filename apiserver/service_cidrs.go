@@ -113,7 +113,8 @@ func (c *serviceCIDRController) protect(ctx context.Context, object *networkingv
 	return c.setReady(ctx, object, metav1.ConditionTrue, "Ready", "Kubernetes Service CIDR is ready")
 }
 
-// release removes the finalizer of a deleted object once each IPAddress in its ranges is in a remaining range, too.
+// release removes the finalizer of an object that is being deleted. It waits for serviceCIDRGracePeriod, and until
+// each IPAddress in the object's ranges is also in a remaining range.
 func (c *serviceCIDRController) release(ctx context.Context, object *networkingv1.ServiceCIDR, remaining []netip.Prefix) error {
 	if time.Since(object.DeletionTimestamp.Time) < serviceCIDRGracePeriod {
 		return c.setReady(ctx, object, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, "The ServiceCIDR is being deleted; no address is allocated from it")

@@ -35,7 +35,7 @@ type VirtualCluster struct {
 	start time.Time
 }
 
-// StartVirtual starts a cluster whose clock is that of the bubble in which the test runs:
+// StartVirtual starts a cluster that uses the clock of the bubble in which the test runs:
 //
 //	func TestNodeLoss(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // Options configures an Executor.
 type Options struct {
 	Client  kubernetes.Interface
-	Timeout time.Duration // per request
+	Timeout time.Duration // per effect; preemptions and extenders may have more time
 
 	// ConvertPod converts a pod that was read from the API server.
 	ConvertPod func(*corev1.Pod) *model.Pod

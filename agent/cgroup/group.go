@@ -128,7 +128,7 @@ func (g *Group) OOMKills() (int64, error) {
 	return n, nil
 }
 
-// Pids returns the number of processes and threads. The root has no count.
+// Pids returns the number of processes and threads. The root cgroup has no count.
 func (g *Group) Pids() (int64, error) { return g.pids.number() }
 
 // PidLimit returns the limit of Pids, or Unlimited.

@@ -15,9 +15,10 @@
 // is near the threshold and the kernel's counters lag behind.
 //
 // The polling interval depends on the distance to the next memory and PID thresholds, and is at
-// most 1 s. Neither 8 GiB/s nor 20,000 forks/s can cross a threshold before the next check.
-// Below the alarm's lowest level the alarm suffices. PSI is evidence for the machine and a
-// metric; it never triggers an eviction.
+// most 1 s. Neither 8 GiB/s nor 20,000 forks/s can cross a threshold before the next check. With
+// the fixed alarm levels of cgroup v1, memory usage below the lowest level does not shorten the
+// interval, because the alarm fires first. PSI is evidence for the machine and a metric; it never
+// triggers an eviction.
 //
 // The pods' disk usage is measured in the background: every 10 s if pods have limits, otherwise
 // every minute. It is measured again before an eviction for a disk signal; until then disk

@@ -58,8 +58,8 @@ type Report struct {
 	Event     podlifecycle.Event
 	Addresses []string       // of the pod, primary address first
 	Container *ContainerInfo // of a created container
-	// Resources are those that the container of a Started event has. Nil: those of the pod passed to
-	// Start.
+	// Resources are the resources of the container of a Started event. Nil means the resources in
+	// the pod passed to Start.
 	Resources *corev1.ResourceRequirements
 	Resize    *ResizeResult
 	Released  bool // Release is done

@@ -39,7 +39,7 @@ type MoveReport struct {
 	Pod      string `json:"pod"`             // namespace/name
 	Owner    string `json:"owner,omitempty"` // Kind/name
 	From     string `json:"from"`
-	To       string `json:"to,omitempty"` // empty: not known in compatible mode, none for a finished pod
+	To       string `json:"to,omitempty"` // empty in compatible mode (unknown) and for a finished pod (none)
 	Strategy string `json:"strategy"`
 	Profile  string `json:"profile"`
 	Reason   string `json:"reason,omitempty"`

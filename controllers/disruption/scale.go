@@ -23,7 +23,7 @@ import (
 // Scales reads scale subresources.
 type Scales interface {
 	// Scale returns the scale of an object of any kind. It returns nil if the object does not exist, and a
-	// NoScaleError if its kind has no scale subresource.
+	// *NoScaleError if its kind has no scale subresource.
 	Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error)
 }
 

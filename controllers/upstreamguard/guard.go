@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	// maxClockSkew is the largest difference of clocks to tolerate.
+	// maxClockSkew is the largest clock difference that Check tolerates.
 	maxClockSkew = 10 * time.Minute
 	// pollInterval is the interval between two reads of the Lease.
 	pollInterval = 5 * time.Second

@@ -13,7 +13,8 @@ import (
 type Evictions struct {
 	// RefuseMultiple refuses a pod that more than one budget covers, as kube-apiserver does.
 	RefuseMultiple bool
-	// Recount limits the status by a recount of the healthy pods.
+	// Recount counts the healthy pods of each budget and uses the count where it is lower than the
+	// status.
 	Recount bool
 	// ForbidImpossible forbids an eviction that a budget can never allow, instead of refusing it for
 	// now.

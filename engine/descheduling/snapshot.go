@@ -39,8 +39,8 @@ type Usage struct {
 type Pod struct {
 	*model.Pod
 	Details *PodDetails
-	// Expected marks a pod that does not exist yet (ApplyInProgress). It counts and is never
-	// evicted.
+	// Expected marks a pod that does not exist yet (ApplyInProgress). Strategies count it and never
+	// evict it.
 	Expected bool
 }
 

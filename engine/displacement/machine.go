@@ -97,7 +97,7 @@ func (m *Machine) observe(v Victim) victim {
 	return victim{Victim: v, marked: marked, adopted: marked && m.spec.Eviction == nil}
 }
 
-// readVictims reads the victims from i on, and finds out what an earlier run has executed.
+// readVictims reads the victims from index i on, and observes what an earlier run has executed.
 func (m *Machine) readVictims(i int) Action {
 	if i == len(m.victims) {
 		m.debits = FilterDebits(m.debits, m.remainingVictims())

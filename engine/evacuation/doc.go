@@ -1,4 +1,5 @@
-// Package evacuation moves pods off nodes: it evicts a pod, follows its replacement, and lets other pods wait meanwhile.
+// Package evacuation moves pods off nodes: it evicts a pod, follows its replacement, and delays the eviction of other
+// pods meanwhile.
 //
 //	waiting ──▶ holding ──▶ evicting ──▶ terminating ──▶ replaced ──▶ placed ──▶ finished
 //	   ▲   (planned moves)     │ refused      │ not observed
@@ -9,7 +10,7 @@
 // Result. It reads the cluster from a View. State that must survive a restart is in the API: evictions, Holds, and the
 // labels of surges.
 //
-// Two policies decide which pods are evicted, when, and what an eviction needs besides:
+// Two policies decide which pods are evicted, when, and what else an eviction needs:
 //
 //   - Drain evicts all pods of nodes, wherever their replacements run. It works in rounds and can surge.
 //   - Planned executes a plan of engine/descheduling/planning, which names a node for each replacement. It reserves that

@@ -82,7 +82,7 @@ func NewPlanned(v *View, o PlanOptions) *Planned {
 // SetHoldsServed sets whether the API server serves Holds.
 func (d *Planned) SetHoldsServed(holds bool) { d.o.Holds = holds }
 
-// SetPlan discards the moves that have not started, and adds those of p.
+// SetPlan replaces all moves that are not in progress with the moves of p.
 func (d *Planned) SetPlan(now time.Time, p *planning.Plan) {
 	var remaining []*Move
 	for _, x := range d.moves {

@@ -47,7 +47,7 @@ type Zone struct {
 	TaintInterval time.Duration
 	// LastTainted is when a node was last tainted, according to the taints of the nodes.
 	LastTainted time.Time
-	Tainted     []string     // tainted nodes, by name
+	Tainted     []string     // tainted nodes, sorted by name
 	Queue       []QueuedNode // nodes waiting for their taint, in order
 }
 

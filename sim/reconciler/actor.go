@@ -33,7 +33,8 @@ type Process struct {
 	runner.Process
 	Holds    v1alpha1.Client
 	Metadata metadata.Interface
-	// Factory supplies the informers of Process.Informers, and those of kinds that it has no method for.
+	// Factory supplies the informers of Process.Informers, and informers of kinds for which
+	// Process.Informers has no method.
 	Factory *Factory
 	// Quiet is the Quiet function of queues that are added later; see sim.WorkQueue. It may be nil.
 	Quiet func() bool
@@ -117,7 +118,7 @@ func (a *actor) OnStop() {
 // Go runs a function in a coroutine of the process.
 func (p *Process) Go(name string, f func()) { p.group.Go(name, f) }
 
-// AtTime calls f at a time unless the process is killed before.
+// AtTime calls f at t unless the process is killed earlier.
 func (p *Process) AtTime(t time.Time, f func()) { p.actor.AtTime(t, f) }
 
 // Pod returns a pod of the actor's cache, or nil.

@@ -7,8 +7,8 @@
 //     rejected, and all paths go through os.Root, which does not follow links out of the directory.
 //   - No devices are created. Those below dev/ are skipped, because containers have their own
 //     /dev; other devices are an error. The only device files are whiteouts (0:0), created here.
-//   - Of extended attributes only file capabilities and user.* are set, but not user.overlay.*,
-//     which overlayfs interprets.
+//   - Of the layer's extended attributes, only file capabilities and user.* are set, but not
+//     user.overlay.*, which overlayfs interprets.
 //   - A Budget limits bytes, inodes and names of all layers of an image together and leaves part
 //     of the disk free. Neither a zip bomb nor a million empty files do harm.
 //

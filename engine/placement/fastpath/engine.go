@@ -25,7 +25,7 @@ import (
 // resources and ports. Profiles with another filter order or with unsupported plugins are not
 // supported either.
 //
-// An Engine belongs to one State and must be used under the same serialization.
+// An Engine belongs to one State. The caller must serialize all uses of both.
 type Engine struct {
 	state   *cluster.State
 	index   *cluster.Index
@@ -218,8 +218,8 @@ func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	e.revertPodNodes(c)
 }
 
-// collectBuckets returns the buckets that have nodes. For a class other than the owner of
-// the cache it converts them and adds those of the exceptions.
+// collectBuckets returns the buckets that have nodes. If the class ec shares the cache of another
+// class, it completes the buckets with the defaults of ec and adds the buckets of the exceptions.
 func (c *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
 	sc.collected = sc.collected[:0]
 	for i := range c.buckets {

@@ -104,7 +104,7 @@ func (d *Daemon) renameImage(ctx context.Context, from, to string) error {
 }
 
 // waitForImage waits until CRI has the image under its name and under no name with oldPrefix.
-// containerd updates both asynchronously.
+// containerd updates CRI's names asynchronously.
 func (d *Daemon) waitForImage(ctx context.Context, name, oldPrefix string) error {
 	for {
 		image, err := d.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
