@@ -16,7 +16,7 @@ import (
 // restorePods adds the pods that exist when the agent starts. Pods admitted earlier come first,
 // because they hold resources. Both groups are sorted by age.
 func (a *Agent) restorePods(pods []*corev1.Pod, nodes []*corev1.Node) {
-	for _, p := range pods { // before the nodes, with which mirror pods are created
+	for _, p := range pods { // before the nodes, because handleNode creates missing mirror pods
 		if a.nodes[p.Spec.NodeName] != nil && a.isMirrorPod(p) {
 			a.handleMirrorPod(p, false)
 		}

@@ -18,7 +18,7 @@ import (
 // imageRecord holds the collector's data about an image.
 type imageRecord struct {
 	id            string
-	size          int64 // compressed, from the runtime
+	size          int64 // as the runtime reports it; containerd reports the compressed size
 	firstDetected time.Time
 	lastUsed      time.Time // zero: not in use at any detection
 	inUse         bool      // at the last detection
