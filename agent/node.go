@@ -218,8 +218,8 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) 
 	return nil, nil
 }
 
-// restoreConditions passes the conditions that the API has when the agent starts to the node pressure. Later calls have no
-// effect.
+// restoreConditions passes the conditions that the API has when the agent starts to the pressure manager. Only the
+// first call has an effect.
 func (n *node) restoreConditions(conditions []corev1.NodeCondition) {
 	n.conditionsRestored.Do(func() {
 		if r, ok := n.pressure.(ConditionRestorer); ok {

@@ -25,9 +25,9 @@ const openAPIv3Path = "/openapi/v3"
 type openAPIv3 struct {
 	container *restful.Container
 	config    *common.OpenAPIV3Config
-	// hashOfUnbuilt is the hash in the list of a document that is not built yet. A request with it gets
-	// the document, but must not cache it by its URL. Each start has another hash, because clients cache
-	// documents by their hash and another version of Berth may have other documents.
+	// hashOfUnbuilt is the hash that the list has for documents that are not built yet. The response to a
+	// request with this hash must not be cached by its URL. Each start of the server uses a new hash: clients
+	// cache documents by their hash, and another version of Berth may have other documents.
 	hashOfUnbuilt string
 
 	building  sync.Mutex                    // held while a document is built; locked before mutex

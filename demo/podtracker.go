@@ -145,8 +145,7 @@ func (c *podTracker) waitFor(ctx context.Context, blocker func() string) error {
 	}
 }
 
-// waitReady waits until exactly n pods of an application exist, all of them Ready, and returns
-// them.
+// waitReady waits until exactly n pods of an application are Ready, and returns them.
 func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []podTimes, err error) {
 	err = c.waitFor(ctx, func() string {
 		out = nil
@@ -172,7 +171,7 @@ func latest(pods []podTimes, timeOf func(podTimes) time.Time) (last time.Time) {
 	return last
 }
 
-// waitUntilOlder waits until all pods are more than a second old, as records identify
+// waitUntilOlder waits until all pods are at least a second old, because records identify
 // replacements by creation times in seconds.
 func (c *podTracker) waitUntilOlder(ctx context.Context) error {
 	return c.waitFor(ctx, func() string {

@@ -91,7 +91,7 @@ func parseNameservers(text string) (out []netip.Addr) {
 	return out
 }
 
-// probe queries a name server for a name that only this server can answer.
+// probe sends a loop probe to a name server. If the name server forwards it to this server, isProbe detects the loop.
 func (f *forwarder) probe(name string, server netip.AddrPort) {
 	m := new(dns.Msg).SetQuestion(name, dns.TypeHINFO)
 	c := dns.Client{Timeout: upstreamTimeout}

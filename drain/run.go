@@ -45,7 +45,7 @@ type Drain struct {
 var ErrTimeout = errors.New("--timeout: not all pods were evicted in time")
 
 // Run cordons the nodes and evicts their pods. If it ends early, the nodes stay cordoned and a new Drain can continue. Run
-// also returns the result with an error. The result is nil if the drain did nothing.
+// also returns a result with an error, unless it failed before it could evict pods.
 func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	d.setDefaults()
 	limited := ctx
@@ -109,7 +109,7 @@ func (d *Drain) applyEvents() {
 	d.watcher.Apply(d.Env.Now(), d.events)
 }
 
-// cordon cordons the nodes and waits until that is observed.
+// cordon cordons the nodes and waits until the watch shows them as unschedulable.
 func (d *Drain) cordon(ctx context.Context) error {
 	for _, n := range d.Nodes {
 		_, err := d.Client.CoreV1().Nodes().Patch(ctx, n, types.StrategicMergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})

@@ -10,12 +10,12 @@ import (
 )
 
 // MemoryNotifier signals that a cgroup's memory usage crossed a threshold. It never misses an
-// upward crossing. A signal can be spurious: page cache that the kernel can reclaim also counts. There
-// is one signal per crossing, and none while usage stays above the threshold.
+// upward crossing. A signal can be spurious: page cache that the kernel can reclaim also counts.
 //
-// On v1 it is an eventfd with a threshold per level. On v2 it sets memory.high to the lowest
-// level and polls memory.events; above that level the kernel reclaims page cache and throttles
-// allocations.
+// On v1 it is an eventfd with a threshold per level. It signals once per crossing, and not while
+// usage stays above the threshold. On v2 it sets memory.high to the lowest level and polls
+// memory.events. Above that level the kernel reclaims page cache and throttles allocations, and
+// each such reclaim can signal again.
 type MemoryNotifier struct {
 	mechanism string
 	fd        int

@@ -16,11 +16,11 @@ import (
 const (
 	measureIntervalWithLimits = 10 * time.Second
 	measureInterval           = time.Minute
-	// shrinkBytes is how much less space may be available since the last measurement, if pods have
-	// limits, before the pods are measured again.
+	// If pods have limits, a decrease of the available space by shrinkBytes since the last measurement triggers the next
+	// one.
 	shrinkBytes = 16 << 20
-	// A measurement triggered by shrinkBytes starts minMeasureInterval after the start of the last one. If the last one
-	// took longer than a tenth of that, it starts after ten times that duration.
+	// minMeasureInterval is the minimum time between the starts of a measurement and of one triggered by shrinkBytes.
+	// The minimum is longer if the last measurement was slow: ten times its duration.
 	minMeasureInterval = time.Second
 	// maxDiskUsageAge is the maximum age of disk usage on which an eviction is based.
 	maxDiskUsageAge = 10 * time.Second

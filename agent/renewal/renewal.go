@@ -44,7 +44,7 @@ func subject(node string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 }
 
-// New prepares the renewal. It returns a configuration whose credential is renewed, or cfg itself if its credential is
+// New prepares the renewal. It returns a configuration whose credential is renewed, or o.Config if its credential is
 // not a certificate of the node. Start starts the renewal.
 func New(ctx context.Context, o Options) (*Renewal, *rest.Config, error) {
 	config := rest.CopyConfig(o.Config)
@@ -99,8 +99,8 @@ func (r *Renewal) addServing(ctx context.Context, o Options, clients certificate
 	return err
 }
 
-// servingTemplate returns the request for a serving certificate. It has no addresses: agents on one machine, and the
-// API server there, have the same address, and a request for it is not approved. The API server verifies the subject.
+// servingTemplate returns the request for a serving certificate. It contains no IP addresses: the agents and the API
+// server on a machine share one, and requests for a shared address are not approved. The API server verifies the subject.
 func servingTemplate(node string) *x509.CertificateRequest {
 	return &x509.CertificateRequest{Subject: subject(node), DNSNames: []string{node}}
 }

@@ -17,8 +17,8 @@ type Service interface {
 	Sandboxes
 	Containers
 	Images
-	// Events calls handle for each exit of a container until ctx ends or the stream breaks. Events may
-	// be lost: use ListContainers for a reliable state.
+	// Events calls handle for each container exit and OOM kill until ctx ends or the stream breaks.
+	// Events may be lost: use ListContainers for a reliable state.
 	Events(ctx context.Context, handle func(ContainerEvent)) error
 	Close() error
 }

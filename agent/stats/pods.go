@@ -183,7 +183,7 @@ func (p *Pods) syncEntries(list []*corev1.Pod) {
 	}
 }
 
-// updateContainers adds new containers and removes replaced ones.
+// updateContainers adds new containers, and removes those that were replaced or do not run.
 func (e *podEntry) updateContainers(pod *corev1.Pod) {
 	ids := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {

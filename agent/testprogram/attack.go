@@ -170,7 +170,7 @@ func listenWithoutAccepting() error {
 	return nil
 }
 
-// openVSOCK opens a socket to the hypervisor or to other virtual machines.
+// openVSOCK creates a socket for connections to the hypervisor or to other virtual machines, and closes it.
 func openVSOCK() error {
 	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
 	if err != nil {

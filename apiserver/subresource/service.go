@@ -199,7 +199,7 @@ func (t *transaction) release(ctx context.Context, a allocation, owner string) {
 	}
 }
 
-// isInProgress reports whether another transaction of the same service has a value.
+// isInProgress reports whether another transaction of the same service has allocated a value.
 func (t *transaction) isInProgress(ctx context.Context, a allocation) bool {
 	owner, err := t.clusterIPs.allocator.Owner(ctx, a.pool, a.value)
 	return err == nil && belongsTo(owner, t.service)

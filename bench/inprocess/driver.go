@@ -35,7 +35,7 @@ type driver struct {
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
 	events   []scheduling.Event
-	finished int // arrived pods that were bound or reported
+	finished int // arrived pods that were bound or reported as unschedulable
 
 	start, lastChange                       time.Time // of the measurement; last binding or eviction
 	bound, unschedulable, victims, cascades int
@@ -163,7 +163,8 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods as prepare returns them, all at once, and runs the machine until each is bound or reported.
+// arrive adds the pods with the indices from up to, but not including, to, all at once. It runs the machine until
+// each is bound or reported as unschedulable.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {

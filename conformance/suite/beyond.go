@@ -87,8 +87,8 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// beyondText returns the section of the document with the groups. conformance are the results of the specs of conformance,
-// which count, too.
+// beyondText returns the document's section about the groups. conformance holds the results of the conformance specs,
+// which the counts of a group include.
 func beyondText(conformance, beyond []runtimeResults) string {
 	if len(beyond) == 0 {
 		return ""

@@ -66,7 +66,8 @@ func runBatches(ctx context.Context, c suiteRun, batches []batch, parallel int, 
 	return merged, nil
 }
 
-// runTwice runs a batch, and each failed spec a second time alone.
+// runTwice runs a batch, and then its failed specs again, one at a time. It does not repeat specs that are expected to
+// fail, or the only spec of a batch.
 func runTwice(ctx context.Context, c suiteRun, b batch, parallel int) (map[string]outcome, error) {
 	if b.name == serialBatch {
 		parallel = 1
@@ -154,7 +155,7 @@ func focusOf(specs []string) string {
 	return "(" + strings.Join(quoted, "|") + ")$"
 }
 
-// specEnd matches the line with which ginkgo reports the end of a spec; the next line has its name.
+// specEnd matches the line with which ginkgo reports the end of a spec. Another line has its name, see printProgress.
 var specEnd = regexp.MustCompile(`^• (?:\[([A-Z]+)\] )?\[([0-9.]+) seconds\]`)
 
 // printProgress prints one line for each spec that ends and returns their outcomes, without messages. With several

@@ -28,7 +28,7 @@ const (
 	Compatible Mode = "compatible"
 )
 
-// Options configure a Runner.
+// Options configures a Runner.
 type Options struct {
 	Client kubernetes.Interface
 	Holds  v1alpha1.Client         // nil: Holds are neither read nor created

@@ -228,7 +228,7 @@ func (s *scheduler) run(ctx context.Context) error {
 	return err
 }
 
-// runInformers runs the informers; with DelayCache only when this instance leads.
+// runInformers runs the informers and extenders. With DelayCache it first waits until this instance leads.
 func (s *scheduler) runInformers(ctx context.Context) {
 	if s.o.DelayCache {
 		select {

@@ -118,7 +118,7 @@ func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 }
 
 // hasActiveHold reports whether an unexpired Hold of an owner exists on a node. Expired Holds may remain as a record of
-// futile moves. The caller must hold the lock.
+// failed moves. The caller must hold the lock.
 func (a *AvoidHolds) hasActiveHold(key ownerNode, at time.Time) bool {
 	for _, h := range a.holds[key] {
 		if h.Spec.Until.After(at) {

@@ -21,7 +21,7 @@ type holds struct {
 
 // holdOwner is an owner that has Holds. It is immutable and replaced on change.
 type holdOwner struct {
-	holds    []*model.Hold // by name
+	holds    []*model.Hold // sorted by name
 	assigned []*model.Pod  // assigned pods of the owner, sorted by UID
 	// unused are the placeholders of unused reservations, sorted by the name of the Hold.
 	unused []*model.Pod

@@ -123,7 +123,8 @@ func resourceBalance(r *Row) int32 {
 	return int32(float64((1 - math.Abs((cpu-mem)/2)) * 100))
 }
 
-// refreshRow updates the row of a node and logs the node.
+// refreshRow updates the row of a node and adds the node to the change log. static means that the Node object may have
+// changed, not only the pods on it.
 func (x *Index) refreshRow(id NodeID, static bool) {
 	n := x.state.nodes[id]
 	r := &x.Rows[id]
@@ -168,8 +169,8 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 	x.log(n.ID, true)
 }
 
-// nodeChanged updates the index for a changed node. For a static change it uncounts the
-// pods of the node first, because their domains and eligibility may change.
+// nodeChanged updates the index for a changed node. If more than the allocatable resources
+// changed, it counts the node's pods again, because their domains and eligibility may change.
 func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
 	if x == nil || equalForPlacement(n.Model, before) {
 		return

@@ -26,7 +26,7 @@ const (
 	GangScheduling
 	DefaultPreemption
 	// PreFilterResult stands for nodes outside of the node names that a PreFilter plugin
-	// returned; they are not filtered.
+	// returned. The Filter plugins do not run on them.
 	PreFilterResult
 	// HoldAvoid is Berth's own plugin for Hold objects of type Avoid. It is always enabled and
 	// runs before all other filters.

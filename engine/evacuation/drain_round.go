@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// beginRound starts a round when the scheduler is idle: it collects the pods and opens the ledger.
+// beginRound starts a round if the scheduler is idle and the statuses of the budgets are current. It reports whether it
+// started one.
 func (d *Drain) beginRound(t *step) bool {
 	d.collectPods(t.now)
 	if !d.schedulerIdle(t) || !d.budgetsCurrent(t) {
@@ -56,8 +57,8 @@ func (d *Drain) takeNext(t *step) bool {
 	return false
 }
 
-// busyOwners returns the owners that wait for a replacement, with the replaced pod. If a replacement was not Ready at
-// the start of the round, its owner waits until the next round.
+// busyOwners returns the first move that each owner waits for, by owner UID. If a replacement was not Ready at the start
+// of the round, its owner waits until the next round.
 func (d *Drain) busyOwners() map[string]*Move {
 	busy := map[string]*Move{}
 	for _, x := range d.moves {
@@ -147,8 +148,8 @@ func (d *Drain) returnsTo(p *model.Pod) string {
 	return ""
 }
 
-// isSettled reports whether the next pod may be evicted after x. The replacement of x must be scheduled or unschedulable, x deleted if its
-// termination matters, and no pending pod may fit.
+// isSettled reports whether the next pod may be evicted after x. The replacement of x must be scheduled or unschedulable,
+// x deleted if its termination matters, and no pending pod may fit.
 func (d *Drain) isSettled(t *step, x *Move) bool {
 	switch {
 	case x.Stage == Waiting: // it was refused

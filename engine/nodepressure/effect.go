@@ -13,7 +13,8 @@ type ThresholdMet struct {
 }
 
 // ReclaimNodeResources deletes unused containers and images. The caller then calls
-// Machine.Reclaimed with a new Observation, whether it succeeded or not; it may call Step meanwhile.
+// Machine.Reclaimed with a new Observation, whether the deletion succeeded or not. It may call Step
+// meanwhile.
 type ReclaimNodeResources struct {
 	Containers bool // terminated containers
 	Images     bool // images without a container, after the containers

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Class sets the grace period of the pods whose priority is at least Priority and below that of the next class.
+// Class sets the grace period of the pods whose priority is at least Priority and below that of the next class. Pods
+// below all classes belong to the lowest one.
 type Class struct {
 	Priority int32
 	Grace    time.Duration

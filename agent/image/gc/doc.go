@@ -7,11 +7,11 @@
 // running or terminated, or a pod's image volume refers to it. Pinned images, sandbox images
 // and images younger than the minimum age are kept. Unused images older than the maximum age
 // are removed at any usage, once the agent has run for that long. Ages count from the pull
-// (ImagePulled), or from the agent's start. In the kubelet they count from the next detection,
-// up to 5 minutes later; meanwhile it evicts pods although unused images could be removed.
+// (ImagePulled), or from the agent's start. In the kubelet they count from its next image scan,
+// up to 5 minutes later. Until then the kubelet may evict pods although it could remove images.
 //
-// Containers: every minute. Of each container of a pod the newest terminated instance is kept,
-// for its log. Those of removed pods are not kept.
+// Containers: every minute the collector removes terminated containers. For each container of a
+// pod, it keeps the newest terminated instance, for its log. It keeps none of removed pods.
 //
 // Under disk pressure, Reclaim removes the terminated containers of finished pods and all
 // unused images immediately.

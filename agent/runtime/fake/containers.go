@@ -62,8 +62,8 @@ func (s *Service) CreateContainer(ctx context.Context, sandboxID string, config 
 	return id, nil
 }
 
-// UpdateContainerResources implements runtime.Containers. It replaces the values in the
-// configuration that are not zero, and records the call with them.
+// UpdateContainerResources implements runtime.Containers. It copies the nonzero values of resources
+// to the container's configuration, and records the call.
 func (s *Service) UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error {
 	if err := s.beginCall(ctx, "UpdateContainerResources"); err != nil {
 		return err

@@ -29,7 +29,7 @@ type exitPlan struct {
 	stopping time.Duration // from Stop to the exit
 }
 
-// newExitPlan returns the plan of a container. jobsComplete reports whether those of Jobs exit by default.
+// newExitPlan returns the plan of a container. If jobsComplete is set, containers of Jobs exit by default.
 func newExitPlan(pod *corev1.Pod, container string, jobsComplete bool) (p exitPlan) {
 	p.stopping, _ = annotationSeconds(pod, container, StopSeconds)
 	switch {

@@ -123,7 +123,7 @@ func validateDaemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *f
 		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// validateRollingDaemonSet requires exactly one of maxUnavailable and maxSurge.
+// validateRollingDaemonSet requires exactly one of maxUnavailable and maxSurge to be nonzero.
 func validateRollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(path, "")}

@@ -29,7 +29,7 @@ import (
 
 const (
 	workers = 4
-	// component is the upstream source of the events.
+	// component is the source of this controller's events, as upstream.
 	component = "daemonset-controller"
 )
 

@@ -8,15 +8,15 @@
 //	                                         ▼
 //	                        refused with a reason; the fork is restored
 //
-// The fork is a copy of the cluster with all accepted moves applied. Each pod is off its node, and
-// its expected replacement is on the new one. A move is therefore evaluated with the capacity that
-// earlier moves use and free. Capacity that a move frees is available only after it is executed;
-// package evacuation checks each move again before it starts.
+// The fork is a copy of the cluster with all accepted moves applied. It has no moved pod, but the
+// expected replacement on the new node. A move is therefore evaluated with the capacity that
+// earlier moves use and free. Capacity that a move frees is available only after that move is
+// executed. Package evacuation therefore checks each move again before it starts.
 //
 // If the scheduler honors Holds (WithHolds), the chosen node is certain. The owner's UID breaks ties, and the scheduler
 // uses a reserved node first. A node to be emptied can therefore be excluded as a target even if the scheduler prefers
-// it. Otherwise (WithoutHolds), every node with the highest score must be a different one and improve the goal. This
-// must hold while the pod terminates and after it is deleted.
+// it. Otherwise (WithoutHolds), every node with the highest score must differ from the current node and improve the
+// goal. This must be true while the pod terminates and after it is deleted.
 //
 // Invariants:
 //

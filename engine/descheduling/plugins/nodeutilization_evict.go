@@ -62,8 +62,8 @@ func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
 	return out
 }
 
-// evictFrom proposes pods of a node until it needs no further evictions. It returns false when
-// the run has ended.
+// evictFrom proposes pods of a node until the node needs no further evictions or reaches a limit.
+// It returns false if the run has reached its total limit.
 func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 	evicted := 0
 	for _, p := range victims {
@@ -96,8 +96,8 @@ func (s *podEvictor) shouldStop(l *nodeUsage) bool {
 	return !s.round.Planned() && slices.ContainsFunc(s.free, func(n int64) bool { return n <= 0 })
 }
 
-// canEvict reports whether the namespace of p is not excluded and p could run on a
-// destination.
+// canEvict reports whether the namespace of p is not excluded and PreEvictionFilter allows the
+// eviction. Without a plan, p must also tolerate the taints of a destination.
 func (s *podEvictor) canEvict(p *descheduling.Pod) bool {
 	return !slices.Contains(s.excludedNamespaces, p.Namespace) && s.round.PreEvictionFilter(p) &&
 		(s.round.Planned() || slices.ContainsFunc(s.taints, func(t []model.Taint) bool { return toleratesAll(p, t) }))

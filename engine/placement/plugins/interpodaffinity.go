@@ -38,7 +38,7 @@ type TermMatcher struct {
 	namespaceLabels model.Labels
 }
 
-// NewTermMatcher returns a matcher of the evaluated pod with affinity terms of other pods.
+// NewTermMatcher returns a TermMatcher whose incoming pod is the evaluated pod.
 func NewTermMatcher(ev *framework.Evaluation) *TermMatcher {
 	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
 	return &TermMatcher{ev: ev, namespaceLabels: labels}

@@ -69,7 +69,7 @@ func runExec(s *Spec) error {
 func (c *command) start(cgroupFDs []int) error {
 	pid, errno := c.fork()
 	_ = syscall.Close(c.childEnd)
-	for fd := range 3 { // the command has them; its readers wait for the last writer
+	for fd := range 3 { // the command has copies; readers of its output get EOF only after the last writer closes
 		_ = syscall.Close(fd)
 	}
 	if errno != 0 {

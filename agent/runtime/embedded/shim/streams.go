@@ -19,7 +19,7 @@ const (
 )
 
 // poll waits until a file is ready or ms milliseconds have passed; -1 waits forever. It returns
-// the number of ready files. limit is a buffer outside of the stack.
+// the number of ready files, or -1 after an error. limit is a buffer outside of the stack.
 func poll(fds []pollFD, limit *syscall.Timespec, ms int) int {
 	if ms >= 0 {
 		*limit = syscall.NsecToTimespec(int64(ms) * 1e6)
@@ -149,7 +149,7 @@ func (s *shim) serve() {
 	}
 }
 
-// forwardOutput forwards available output and reports whether there was any.
+// forwardOutput forwards available output and reports whether the caller should read again.
 func (s *shim) forwardOutput(o *stream) bool {
 	if o.fd < 0 {
 		return false

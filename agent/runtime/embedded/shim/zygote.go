@@ -88,7 +88,8 @@ func (z *zygote) start(n int, files []int) (int, syscall.Errno) {
 	return -1, syscall.EINVAL
 }
 
-// receiveRequest waits for a request and returns the length of its text. ok is false when the socket is closed.
+// receiveRequest waits for a request and returns the length of its text and its files. ok is false if the socket is
+// closed or the request's control message is invalid.
 func (z *zygote) receiveRequest() (n int, files []int, ok bool) {
 	z.vector = syscall.Iovec{Base: &z.text[0], Len: uint64(len(z.text))}
 	for {
