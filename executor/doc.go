@@ -19,8 +19,9 @@
 //
 // Extenders are called over HTTP as kube-scheduler does, with one file per verb. Filter calls are made in sequence,
 // each with the remaining nodes. Prioritize calls are made in parallel, and only if more than one node remains;
-// their scores are multiplied by 10 and by the weight. An error of an extender that is not ignorable makes the call
-// Refused, with a reason that names the extender, the verb and the error. Other errors are reported and ignored.
+// their scores are multiplied by 10 and by the weight. Errors of prioritize calls and of ignorable extenders are
+// reported and ignored. Any other error makes the call Refused, with a reason that names the extender, the verb and
+// the error.
 // Pods are sent as the API returns them, and so are nodes if an extender is not nodeCacheCapable. They are read from
 // a watch that runs only while extenders are configured. Extender calls have separate workers, so a slow extender
 // delays only its pods.

@@ -23,9 +23,9 @@ const (
 	maxScore = 1 << 30
 )
 
-// FilterAndPrioritize calls the interested extenders: the filters in sequence, each with the remaining nodes, and
-// then, if more than one node remains, all prioritize verbs in parallel. The outcome is Refused if an extender that
-// is not ignorable fails.
+// FilterAndPrioritize calls the interested extenders. It calls the filters in sequence, each with the remaining nodes.
+// If more than one node remains, it then calls all prioritize verbs in parallel. The outcome is Refused if a filter
+// call fails and the extender is not ignorable.
 func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallExtenders) scheduling.Outcome {
 	pod, err := x.objects.pod(ctx, e.Pod)
 	if err != nil {
@@ -158,8 +158,8 @@ func (x *Extenders) prioritizeAll(ctx context.Context, e scheduling.CallExtender
 	return scores
 }
 
-// prioritize calls one extender's prioritize verb. Scores of nodes that were not in the request are ignored, as in
-// kube-scheduler.
+// prioritize calls one extender's prioritize verb. The list may contain nodes that were not in the request; the caller
+// ignores them, as kube-scheduler does.
 func (x *Extenders) prioritize(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (extenderv1.HostPriorityList, error) {
 	args, err := x.extenderArgs(ctx, ex, pod, names)
 	if err != nil {

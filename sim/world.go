@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Options configure a World.
+// Options configures a World.
 type Options struct {
 	Start time.Time // zero: 2026-01-01 00:00 UTC
 	Seed  uint64    // of faults
@@ -48,7 +48,7 @@ type World struct {
 	lostRetries map[string]bool // see LoseRetries
 }
 
-// New returns a world without actors or objects. Close it.
+// New returns a world without actors or objects. The caller must close it.
 func New(o Options) *World {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

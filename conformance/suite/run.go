@@ -66,8 +66,8 @@ func runBatches(ctx context.Context, c suiteRun, batches []batch, parallel int, 
 	return merged, nil
 }
 
-// runTwice runs a batch, and then its failed specs again, one at a time. It does not repeat specs that are expected to
-// fail, or the only spec of a batch.
+// runTwice runs a batch, and then its failed specs again, one at a time. It does not repeat expected failures, or the
+// only spec of a batch.
 func runTwice(ctx context.Context, c suiteRun, b batch, parallel int) (map[string]outcome, error) {
 	if b.name == serialBatch {
 		parallel = 1

@@ -66,7 +66,7 @@ type entry struct {
 	inFlight   bool
 	firstEvent uint64
 	updated    bool // the pod was updated while in flight
-	flushed    bool // popped because of the timeout
+	flushed    bool // requeued because it waited for MaxUnschedulableDuration
 }
 
 // lessByPriority orders active pods by priority, timestamp and name.

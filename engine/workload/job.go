@@ -141,7 +141,7 @@ type JobPlan struct {
 	Create           []JobCreate
 	Delete           []JobDelete
 	Status           JobStatus
-	RemoveFinalizers []int
-	Events           []JobEvent // once Status is written
+	RemoveFinalizers []int      // indexes into the given pods
+	Events           []JobEvent // to record once Status is written
 	Wake             time.Time  // when to plan again; zero: never
 }

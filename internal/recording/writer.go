@@ -43,7 +43,7 @@ type writer struct {
 	segment      *segmentFile
 	headerRecord []byte // of the segment that the encoded steps start
 	spare        batch  // for the next pending steps
-	scratch      []byte // an effect
+	scratch      []byte // buffer for an encoded effect
 	frame        []byte
 	// failing is set after an error. Until retryAt, steps are dropped.
 	failing bool
@@ -74,7 +74,7 @@ func (w *writer) startRun(now time.Time, options json.RawMessage) {
 	w.header = Header{Schema: Schema, Run: now.UTC(), Number: -1, Options: options}
 }
 
-// endSegment makes the next step start a segment, with a gap before it or not.
+// endSegment makes the next step start a segment. gap reports that steps before that segment were lost.
 func (w *writer) endSegment(gap bool) {
 	w.encoder = nil
 	w.header.Gap = w.header.Gap || gap
@@ -101,7 +101,8 @@ func (w *writer) startSegment(now time.Time) {
 	w.header.Gap = false
 }
 
-// encode encodes steps and observations, after a header and a snapshot if they start a segment, and applies them to the state. A step starts a segment.
+// encode encodes steps and observations and applies them to the state. If no segment is open, the first step starts
+// one, and encode encodes the header and the snapshot first.
 func (w *writer) encode(b *batch) {
 	for s := range b.all() {
 		switch {
@@ -242,7 +243,7 @@ func (w *writer) replaceSegment() error {
 	return nil
 }
 
-// deleteOldest deletes the oldest segments above the maximum size, except the newest.
+// deleteOldest deletes the oldest segments while the total size exceeds MaxBytes. It keeps the newest segment.
 func (w *writer) deleteOldest() error {
 	if w.o.KeepAll {
 		return nil

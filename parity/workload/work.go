@@ -26,8 +26,8 @@ type Workload struct {
 	Pods      []int    // the template of each arriving pod, in order
 	Warm      int      // the first pods of Pods, which are not measured
 	MaxBound  int      // maximum number of bound pods: beyond it the oldest is removed for each new one; 0 for none
-	// Settle, if positive, ends the measurement after this number of seconds without an event,
-	// instead of when each pod has been bound or found unschedulable.
+	// Settle, if positive, ends the measurement after this number of seconds without a binding or
+	// eviction, instead of when each pod has been bound or found unschedulable.
 	Settle float64
 	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives when
 	// each of them has been bound or, with CountUnschedulable, found unschedulable.
@@ -74,7 +74,7 @@ type Final struct {
 	Node string // empty if pending
 }
 
-// Write writes the file.
+// Write writes the workload to a file as JSON.
 func (w *Workload) Write(file string) error {
 	raw, err := json.Marshal(w)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *Workload) Write(file string) error {
 	return os.WriteFile(file, raw, 0o644)
 }
 
-// Read reads the file.
+// Read reads a workload from a file that Write has written.
 func Read(file string) (*Workload, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

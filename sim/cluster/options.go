@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/sim/scheduler"
 )
 
-// Options configure a Cluster.
+// Options configures a Cluster.
 type Options struct {
 	sim.Options
 	// Machine configures the scheduler; its Profiles are derived from those below.
@@ -47,7 +47,7 @@ type Options struct {
 	GarbageCollector bool
 	// DecisionsPerStep limits the scheduler's decisions per step; 0 means 64.
 	DecisionsPerStep int
-	// Audit enables all invariant checks; without it only NeverMoves is checked.
+	// Audit enables all invariant checks; see invariants.Options.All.
 	Audit bool
 	// Record receives the scheduler's inputs and outputs, which are valid during the call; may be
 	// nil.

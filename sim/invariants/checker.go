@@ -20,15 +20,15 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Options configure a Checker.
+// Options configures a Checker.
 type Options struct {
-	// All enables all checks; without it only NeverMoves is checked.
+	// All enables all checks. Without it the Checker checks only NeverMoves and BoundOnce during the run.
 	All bool
 	// Profiles, TieBreakSeed and Preemption are those of the scheduler.
 	Profiles     []*framework.Profile
 	TieBreakSeed uint64
 	Preemption   preemption.Options
-	// KeepDebits is that of the eviction API, which refunds no debits.
+	// KeepDebits means that the eviction API does not refund the debits of failed evictions.
 	KeepDebits bool
 }
 

@@ -46,8 +46,8 @@ type Containerd struct {
 // runtimeCount is the number of runtimes that this process has started.
 var runtimeCount atomic.Int64
 
-// StartContainerd starts a containerd. It is removed with its pods and r.Cgroup when the
-// test ends. The function change may be nil; it may change the options, for example put
+// StartContainerd starts a containerd. When the test ends, it removes the containerd, its pods
+// and Harness.Cgroup. The function change may be nil; it may change the options, for example put
 // Dir on another disk.
 func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd {
 	t.Helper()
