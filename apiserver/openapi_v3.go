@@ -38,7 +38,7 @@ type openAPIv3 struct {
 // openAPIv3Document is a document that was built.
 type openAPIv3Document struct {
 	handler http.Handler
-	url     string // with the hash of the content
+	url     string // URL with the hash of the content
 }
 
 // newOpenAPIv3 returns a handler for the documents of the routes of a container.

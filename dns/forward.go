@@ -32,7 +32,7 @@ var errNoUpstream = errors.New("no upstream name server")
 // forwarder forwards queries to the name servers of a resolv.conf.
 type forwarder struct {
 	file string
-	port string // of the name servers
+	port string // port of the name servers
 	// isOwn reports whether an address is one of the server's addresses.
 	isOwn func(netip.AddrPort) bool
 	log   klog.Logger

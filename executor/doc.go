@@ -8,8 +8,8 @@
 //	timeouts, 5xx, a lost connection                 Unknown: the request may have succeeded
 //	anything else (403, 404, 422, 429 ...)           Refused
 //
-// Executor is synchronous code. A Pool runs it with goroutines: the effects of one pod are executed in order, by one
-// worker; different pods do not wait for each other. The simulator runs it in coroutines (sim/scheduler).
+// Executor is synchronous code. A Pool runs it with goroutines. One worker executes the effects of a pod in order;
+// different pods do not wait for each other. The simulator runs it in coroutines (sim/scheduler).
 // Events (events.k8s.io) are written in the background. If they arrive faster than they can be written, the
 // newest are dropped and counted.
 //
@@ -20,8 +20,8 @@
 // Extenders are called over HTTP as kube-scheduler does, with one file per verb. Filter calls are made in sequence,
 // each with the remaining nodes. Prioritize calls are made in parallel, and only if more than one node remains;
 // their scores are multiplied by 10 and by the weight. Errors of prioritize calls and of ignorable extenders are
-// reported and ignored. Any other error makes the call Refused, with a reason that names the extender, the verb and
-// the error.
+// reported and ignored. Any other error makes the call Refused, or Unknown if a bind call may have succeeded. The
+// reason names the extender, the verb and the error.
 // Pods are sent as the API returns them, and so are nodes if an extender is not nodeCacheCapable. They are read from
 // a watch that runs only while extenders are configured. Extender calls have separate workers, so a slow extender
 // delays only its pods.

@@ -14,8 +14,8 @@
 // it is killed, and restarts from a list. It reports with Notify what commits do not show. Invariants
 // and statistics observe these notices.
 //
-// A run is a function of its options and of the calls scheduled with At: there is no wall clock,
-// no concurrency and no map iteration order. Randomness is a hash of the seed and of names, so that
+// A run depends only on its options and on the calls scheduled with At. It uses no wall clock, no
+// concurrency and no map iteration order. Randomness is a hash of the seed and of names, so that
 // removing one event changes only what depends on it. The controllers are those of package controllers,
 // and package executor executes the scheduler's effects. sim/reconciler runs them in coroutines, of
 // which one at a time can run.

@@ -10,7 +10,7 @@ import (
 // Options configures a World.
 type Options struct {
 	Start time.Time // zero: 2026-01-01 00:00 UTC
-	Seed  uint64    // of faults
+	Seed  uint64    // seed of random faults
 	// Latency is the one-way latency of requests.
 	Latency time.Duration
 	// Lag is the lag of watches.

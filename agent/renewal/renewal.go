@@ -33,8 +33,8 @@ type Options struct {
 // nothing.
 type Renewal struct {
 	client, serving certificate.Manager // nil: not renewed
-	credential      *tls.Certificate    // of the configuration
-	clientName      string              // of a component
+	credential      *tls.Certificate    // client certificate of Options.Config
+	clientName      string              // name of a component's certificate, for metrics
 	// mayStart blocks until the renewal of client may start, and returns false when its context ends; nil: at once.
 	mayStart func(context.Context) bool
 }

@@ -37,7 +37,7 @@ type ServiceAllocator struct {
 
 // NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. Values
 // are allocated before the service is written and released if the write fails. addresses is the
-// store of IPAddresses, ranges that of ServiceCIDRs. Creations must go through Create, updates
+// store of IPAddresses, ranges the store of ServiceCIDRs. Creations must go through Create, updates
 // through Update.
 func NewServiceAllocator(store, addresses, ranges *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	prefix, err := netip.ParsePrefix(cidr)

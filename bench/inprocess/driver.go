@@ -27,7 +27,7 @@ const uidPrefix = "b1946ac9-2492-4d23-8f9c-"
 // driver replaces the API server and the parts of the scheduler that call the machine.
 type driver struct {
 	workload  *Workload
-	encoded   [][]byte // of the templates
+	encoded   [][]byte // the templates, encoded
 	machine   *scheduling.Machine
 	converter *conversion.Converter
 	placer    *timedPlacer
@@ -37,7 +37,7 @@ type driver struct {
 	events   []scheduling.Event
 	finished int // arrived pods that were bound or reported as unschedulable
 
-	start, lastChange                       time.Time // of the measurement; last binding or eviction
+	start, lastChange                       time.Time // start of the measurement; last binding or eviction
 	bound, unschedulable, victims, cascades int
 }
 
@@ -46,7 +46,7 @@ type trackedPod struct {
 	pod           *corev1.Pod // nil with OnDemand
 	last          *model.Pod  // as last observed
 	node          string
-	index         int // in Pods; -1 if it did not arrive
+	index         int // index in Pods; -1 for a placed pod
 	preemptions   int // number of times that the pod was a victim, under any name
 	finished      bool
 	unschedulable bool
@@ -73,7 +73,7 @@ func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 	t.decisions++
 }
 
-// newMachine returns a machine with the default profile. It sets placer's Placer to that of the machine's state.
+// newMachine returns a machine with the default profile. It wraps the machine's Placer in placer.
 func newMachine(placer *timedPlacer) (*scheduling.Machine, error) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {

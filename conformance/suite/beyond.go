@@ -21,7 +21,7 @@ func beyondFile(runtime string) string { return beyondBatch + "-" + runtime }
 // specGroup is a set of specs, most of which are not part of conformance.
 type specGroup struct {
 	name  string
-	title string // in the document
+	title string // title in the document
 	match *regexp.Regexp
 }
 

@@ -17,7 +17,7 @@ const kubernetesVersion = "v1.36.3"
 
 // toolset has the paths of the programs and sources that the command uses.
 type toolset struct {
-	dir                string // for everything that the command writes
+	dir                string // directory for everything that the command writes
 	source             string // directory of the module k8s.io/kubernetes
 	berth, e2e, ginkgo string
 	// Programs of test images.
@@ -47,7 +47,7 @@ type goProgram struct {
 	path *string // receives the path of the program; if it is not empty, the program is not built
 	name string
 	dir  string   // working directory of the go command
-	args []string // of the go command; the last one is the package
+	args []string // arguments of the go command; the last one is the package
 }
 
 // programsFor returns the programs that a batch needs. module is the directory of the module that pins the suite.

@@ -36,7 +36,7 @@ type suiteRun struct {
 // outcome is the outcome of a spec.
 type outcome struct {
 	state   string // statePassed, stateSkipped, or how it failed: failed, timedout, panicked, interrupted, missing
-	message string // of the failure, shortened
+	message string // failure message, shortened
 	retried bool   // it failed while other specs ran, and was run again alone
 }
 

@@ -9,10 +9,10 @@
 // reserves that node if possible, waits for budgets, moves one pod of a workload at a time, and
 // backs off after failed moves.
 //
-// Each report and a metric state whether nodes can be reserved (HoldSupport): Holds are served,
-// this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HoldSupportLease)
-// that it honors them. Pods of other schedulers move only if their scheduler cannot choose their
-// current node again.
+// Each report and a metric state whether nodes can be reserved (HoldSupport). Reservations require
+// that the API serves Holds and that the descheduler may create them. The pod's scheduler must also
+// declare in a Lease (v1alpha1.HoldSupportLease) that it honors Holds. Pods of other schedulers move
+// only if their scheduler cannot choose their current node again.
 //
 // A run does not wait for the moves of the previous one. It applies them to its snapshot
 // (descheduling.Snapshot.ApplyInProgress) and plans on top of them.

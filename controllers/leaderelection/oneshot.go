@@ -24,7 +24,7 @@ type OneShot struct {
 	Gate   *Gate
 	// Timeout bounds the wait for another single run; 0 means no limit.
 	Timeout time.Duration
-	Host    string // of the API server, for messages
+	Host    string // address of the API server, for messages
 	// OnProgress receives a message with the current holder of the Lease and the time until the Lease
 	// expires. It may be nil.
 	OnProgress func(message string)

@@ -49,7 +49,7 @@ type scheduler struct {
 	queueSnapshot     cachedSnapshot[queueState]
 	rejectionSnapshot cachedSnapshot[rejections]
 
-	identity    string      // in leases
+	identity    string      // holder identity in Leases
 	holdsServed atomic.Bool // Holds are served and may be read
 
 	leading chan struct{} // closed when this instance leads

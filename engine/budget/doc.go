@@ -1,5 +1,5 @@
-// Package budget implements PodDisruptionBudget arithmetic. It computes which pods a budget covers, how many
-// of them may be disrupted now, and which disruptions a group of victims consumes of each budget.
+// Package budget implements PodDisruptionBudget arithmetic. It computes which pods a budget covers and how many
+// of them may be disrupted now. It also computes how many disruptions a group of victims consumes of each budget.
 //
 // StatusInputs.ComputeStatus computes the status that the disruption controller writes. Evictions.Check
 // answers a request to the eviction API. Allowances serve preemption. The controllers, the API server and

@@ -249,8 +249,8 @@ func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
 	x.refreshRow(n.ID, false)
 }
 
-// countPod adds a pod to the counters that match it and to those of its terms, or removes
-// it.
+// countPod adds a pod to the counters that match it and to the counters of its affinity terms
+// (sign 1), or removes it (sign -1).
 func (x *Index) countPod(id NodeID, p *model.Pod, sign int32) {
 	cl := x.Class(p.Namespace, p.Labels)
 	cl.count(id, p.Deleting, sign)

@@ -24,8 +24,8 @@ type volumes struct {
 
 	// Assumed plans; see volumes_assumed.go.
 	plans         cowMap[*model.VolumePlan]            // by pod UID
-	reportedPVs   cowMap[*model.PersistentVolume]      // as reported, of volumes with holders
-	reportedPVCs  cowMap[*model.PersistentVolumeClaim] // as reported, of claims with holders
+	reportedPVs   cowMap[*model.PersistentVolume]      // volumes with holders, as the API reports them
+	reportedPVCs  cowMap[*model.PersistentVolumeClaim] // claims with holders, as the API reports them
 	volumeHolders cowMap[[]volumeHolder]               // by volume name, sorted by pod UID
 	claimHolders  cowMap[[]volumeHolder]               // by "namespace/claim", sorted by pod UID
 }

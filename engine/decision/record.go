@@ -34,7 +34,7 @@ func (v *Verdict) IsSuccess() bool { return v.Code == Success }
 type Record struct {
 	Pod      string // namespace/name
 	UID      string
-	Revision uint64 // of the cluster state
+	Revision uint64 // revision of the cluster state
 	Profile  string
 	Outcome  Outcome
 	Error    string // when Errored
@@ -67,7 +67,7 @@ type Record struct {
 type NodeRecord struct {
 	Name    string
 	Verdict Verdict
-	Scores  []Score // of feasible nodes, in plugin order, without plugins that did not score
+	Scores  []Score // set for feasible nodes, in plugin order, without plugins that did not score
 	Total   int64
 }
 
@@ -86,7 +86,7 @@ type Summary struct {
 	Total        int64
 	Feasible     int
 	Nodes        int           // nodes in the cluster
-	Verdict      *Verdict      // of PreEnqueue or PreFilter, if one of them ended the attempt
+	Verdict      *Verdict      // verdict of PreEnqueue or PreFilter, if one of them ended the attempt
 	ReasonCounts []ReasonCount // number of nodes by plugin and reason, if Infeasible
 	// Resolvable is the number of nodes that rejected the pod with code Unschedulable, so that
 	// removing pods may make the pod schedulable. Set if Infeasible.

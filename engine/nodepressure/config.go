@@ -23,7 +23,7 @@ type Config struct {
 
 // Layout describes how the node's filesystems relate. The zero value is a single disk.
 type Layout struct {
-	DedicatedImageFs     bool // images are on their own filesystem, and writable layers, too, unless DedicatedContainerFs is set
+	DedicatedImageFs     bool // images are on their own filesystem, with the writable layers unless DedicatedContainerFs is set
 	DedicatedContainerFs bool // writable layers are on nodefs, apart from the images ("split")
 }
 
@@ -85,8 +85,8 @@ type Threshold struct {
 // Hard reports whether the threshold has no grace period.
 func (t Threshold) Hard() bool { return t.Grace == 0 }
 
-// WithLayout returns the thresholds for a layout of filesystems: containerfs gets the thresholds of
-// its filesystem, whatever was configured for it.
+// WithLayout returns the thresholds for a layout of filesystems. It replaces configured thresholds of
+// containerfs by those of the filesystem that containerfs is on.
 func WithLayout(thresholds []Threshold, l Layout) []Threshold {
 	copyTo := map[Signal]Signal{NodeFsAvailable: ContainerFsAvailable, NodeFsInodesFree: ContainerFsInodesFree}
 	if l.DedicatedImageFs && !l.DedicatedContainerFs {

@@ -24,7 +24,7 @@ type ReclaimNodeResources struct {
 // after Grace seconds.
 type Evict struct {
 	Pod     *model.Pod
-	Message string // of the status and of the pod's event Evicted
+	Message string // message of the status and of the pod's event Evicted
 	Grace   int64  // seconds; overrides the pod's
 	// Cause is the metric label: the signal, or the limit that was exceeded (emptydirfs.limit,
 	// persistentvolumeclaim.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit).
@@ -34,7 +34,7 @@ type Evict struct {
 	// Condition is set if the pod gets the condition DisruptionTarget, reason TerminationByKubelet, with Message.
 	Condition bool
 
-	lastUsage int64 // of memory or processes
+	lastUsage int64 // last usage of memory or processes
 	origin    evictionOrigin
 }
 

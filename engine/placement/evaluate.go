@@ -160,7 +160,7 @@ func noCommonNodes(names []string) *decision.Verdict {
 // findNodesThatFit filters the nodes and returns the feasible ones, sorted by name. It returns only
 // the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
-	var nominatedVerdict decision.Verdict // of the nominated node, also if PreFilter excluded that node
+	var nominatedVerdict decision.Verdict // verdict of the nominated node, even if PreFilter excluded that node
 	if candidate := ev.NodeByName(ev.Pod.NominatedNodeName); candidate != nil {
 		if nominatedVerdict = ev.RunFiltersWithNominatedPods(candidate); nominatedVerdict.Code == decision.Success {
 			rec.NominatedFirst = true

@@ -20,7 +20,7 @@
 //   - ExactDebits: budgets are debited for the victims only, and never below zero.
 //
 // Differences from Kubernetes: all nodes are candidates, not a random tenth of them. A pod that a PreFilter
-// plugin rejects is not tried, as with kube-scheduler's default plugins. With both Options off the results
-// are kube-scheduler's. Pods without a start time count as started last; pods with equal start times are
-// ordered by uid.
+// plugin rejects is not tried, as with kube-scheduler's default plugins. Pods without a start time count as
+// started last; pods with equal start times are ordered by uid. Otherwise, with both Options off, the results
+// are kube-scheduler's.
 package preemption

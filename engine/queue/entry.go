@@ -48,7 +48,7 @@ func (p Pool) String() string {
 type entry struct {
 	Pod
 	pool  Pool
-	index int // in the heap of its pool or group
+	index int // index in the heap of its pool or group
 
 	firstEnqueued, timestamp time.Time
 	attempts                 int
@@ -56,8 +56,8 @@ type entry struct {
 	failures                 int // consecutive errors
 
 	window    time.Time          // start of the second in which the backoff ends
-	plugins   decision.PluginSet // that rejected or gate the pod
-	group     *group             // in which the pod waits for an event
+	plugins   decision.PluginSet // plugins that rejected or gate the pod
+	group     *group             // group in which the pod waits for an event
 	trialFor  *group             // group that the pod is the trial pod of
 	unchanged bool               // the pod was not updated since it became a trial pod
 

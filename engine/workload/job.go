@@ -68,8 +68,8 @@ func (s *JobStatus) hasCondition(kind string) bool {
 // JobPod is a pod of a Job.
 type JobPod struct {
 	Pod
-	Tracked  bool  // has the finalizer that keeps it until it is counted
-	Index    int32 // or NoIndex
+	Tracked  bool  // the pod has the finalizer that keeps it until it is counted
+	Index    int32 // completion index, or NoIndex
 	Failures int32 // earlier failures of its index
 	Ignored  int32 // earlier failures of its index that do not count
 	// RestartSum is the number of restarts of all its containers.
@@ -117,7 +117,7 @@ type SuccessRule struct {
 
 // JobCreate is a pod to create.
 type JobCreate struct {
-	Index             int32 // or NoIndex
+	Index             int32 // completion index, or NoIndex
 	Failures, Ignored int32 // earlier failures of its index, for its annotations
 }
 

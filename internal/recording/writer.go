@@ -41,8 +41,8 @@ type writer struct {
 	encoder      *encoder // nil: the next step starts a segment
 	starting     bool     // the encoded steps start a segment
 	segment      *segmentFile
-	headerRecord []byte // of the segment that the encoded steps start
-	spare        batch  // for the next pending steps
+	headerRecord []byte // header of the segment that the encoded steps start
+	spare        batch  // buffer for the next pending steps
 	scratch      []byte // buffer for an encoded effect
 	frame        []byte
 	// failing is set after an error. Until retryAt, steps are dropped.

@@ -27,7 +27,7 @@ import (
 type scenarioRun struct {
 	c   *cluster
 	ctx context.Context
-	err error // of the creation of objects
+	err error // errors of creating objects
 
 	mu   sync.Mutex
 	pods map[types.UID]*podHistory

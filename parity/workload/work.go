@@ -27,7 +27,7 @@ type Workload struct {
 	Warm      int      // the first pods of Pods, which are not measured
 	MaxBound  int      // maximum number of bound pods: beyond it the oldest is removed for each new one; 0 for none
 	// Settle, if positive, ends the measurement after this number of seconds without a binding or
-	// eviction, instead of when each pod has been bound or found unschedulable.
+	// eviction. Otherwise it ends when each pod has been bound or found unschedulable.
 	Settle float64
 	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives when
 	// each of them has been bound or, with CountUnschedulable, found unschedulable.
@@ -37,7 +37,7 @@ type Workload struct {
 	// CountUnschedulable counts unschedulable pods as finished.
 	CountUnschedulable bool
 	// OnDemand creates pods when they arrive, so that the process holds none that the scheduler
-	// does not hold. Their creation is then measured, too.
+	// does not hold. The measurement then includes their creation.
 	OnDemand bool
 }
 

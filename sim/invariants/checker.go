@@ -62,7 +62,7 @@ type Checker struct {
 	tasks    []sim.Task
 
 	comparedAt time.Time // last comparison of the scheduler's state with the store
-	revision   uint64    // of the store at that time
+	revision   uint64    // revision of the store at that time
 	compiled   map[types.UID]*model.Pod
 }
 

@@ -5,16 +5,17 @@
 // high threshold (85 %). If it is at or above the threshold, unused images are removed until it
 // is at the low threshold (80 %), least recently used first. An image is in use if a container,
 // running or terminated, or a pod's image volume refers to it. Pinned images, sandbox images
-// and images younger than the minimum age are kept. Unused images older than the maximum age
-// are removed at any usage, once the agent has run for that long. Ages count from the pull
-// (ImagePulled), or from the agent's start. In the kubelet they count from its next image scan,
-// up to 5 minutes later. Until then the kubelet may evict pods although it could remove images.
+// and images younger than the minimum age are kept. Images that are unused for longer than the
+// maximum age are removed at any usage, once the agent has run for that long. The minimum age
+// counts from the pull (ImagePulled), or from the agent's start. The kubelet counts it from its
+// next image scan, up to 5 minutes later. Until then it may evict pods although it could remove
+// images.
 //
 // Containers: every minute the collector removes terminated containers. For each container of a
 // pod, it keeps the newest terminated instance, for its log. It keeps none of removed pods.
 //
-// Under disk pressure, Reclaim removes the terminated containers of finished pods and all
-// unused images immediately.
+// Under disk pressure, Reclaim immediately removes the terminated containers of finished pods and
+// all unused images that are older than the minimum age.
 //
 // Invariants:
 //

@@ -23,9 +23,9 @@ const jobRunTime = time.Second
 
 // exitPlan is how a container exits, according to the annotations.
 type exitPlan struct {
-	exits    bool          // by itself
+	exits    bool          // the container exits without being stopped
 	after    time.Duration // from the start to the exit
-	code     int32         // of the exit
+	code     int32         // exit code
 	stopping time.Duration // from Stop to the exit
 }
 

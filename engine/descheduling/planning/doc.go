@@ -20,8 +20,9 @@
 //
 // Invariants:
 //
-//   - NotFutile: no move is planned that placement would return to its node, that does not improve
-//     the strategy's goal, or that failed recently (MoveBackoff, or an Avoid Hold with HoldCause).
+//   - NotFutile: placement would not return a moved pod to its node, and each move improves the
+//     strategy's goal. Moves that failed recently (MoveBackoff, or an Avoid Hold with HoldCause) are
+//     not planned.
 //   - NotOvercommitted: the expected replacements on a node fit there together.
 //   - Restored: refused candidates and withdrawn groups do not change the fork.
 //   - AllRefusalsCounted: each refusal is counted by reason; Options.MaxRefusals are kept in full.

@@ -8,7 +8,7 @@ import (
 // RemovePodsViolatingTopologySpreadConstraint brings topology spread constraints within their
 // maxSkew with as few evictions as possible.
 type RemovePodsViolatingTopologySpreadConstraint struct {
-	descheduling.Scope // of the pods that are evicted and counted
+	descheduling.Scope // selects the pods that are evicted and counted
 	// Hard and Soft select the constraints: DoNotSchedule (the default) and ScheduleAnyway.
 	Hard, Soft bool
 	// BalanceNodeFit skips pods that do not fit on any node of a domain below the average

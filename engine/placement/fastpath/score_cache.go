@@ -12,7 +12,7 @@ import (
 type scoreCache struct {
 	class          *equivalenceClass
 	logPos         int64       // position up to which the change log was read
-	ringVersion    uint64      // of the node ring
+	ringVersion    uint64      // version of the node ring
 	refs           []bucketRef // by NodeID
 	buckets        []nodeBucket
 	index          bucketIndex

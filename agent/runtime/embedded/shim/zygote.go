@@ -43,10 +43,10 @@ func init() {
 // zygote is the process that shims are forked from. Executing this program touches many pages
 // during initialization; a fork of a process that has dropped them has only the pages it uses.
 type zygote struct {
-	shim    *shim // of the next fork
+	shim    *shim // state of the next fork
 	message syscall.Msghdr
 	vector  syscall.Iovec
-	text    [4096]byte // of the request
+	text    [4096]byte // text of the request
 	args    [maxArgs + 1]*byte
 	control [256]byte
 	reply   [64]byte
