@@ -123,8 +123,8 @@ func (c *podTracker) nextChange() <-chan struct{} {
 	return c.changed
 }
 
-// waitFor calls blocker after each change of a pod and periodically, until it returns "". Otherwise
-// blocker returns the reason for which the wait continues.
+// waitFor calls blocker after each change of a pod and at each pollInterval, until blocker returns "".
+// Otherwise blocker returns why the wait continues. An error contains the last reason.
 func (c *podTracker) waitFor(ctx context.Context, blocker func() string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()

@@ -66,7 +66,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("invariant %s violated at %v: %s", v.Invariant, v.At, v.Detail)
 }
 
-// Fail records the first violation, which ends the run.
+// Fail records a violation if it is the first one. The first violation ends the run.
 func (w *World) Fail(invariant, detail string) {
 	if w.violation == nil {
 		w.violation = &Violation{Invariant: invariant, At: w.Elapsed(), Detail: detail}

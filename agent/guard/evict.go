@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Evict implements pressure.Agent. A pod without a grace period has already been killed.
+// Evict implements pressure.Agent. The pressure manager has already killed a pod without a grace period.
 func (g *Guard) Evict(e agent.Eviction) {
 	g.setEvicting(e.Pod, true)
 	go func() {

@@ -41,6 +41,7 @@ type Containers interface {
 	StartContainer(ctx context.Context, id string) error
 	// StopContainer stops the container and kills it after grace; 0 kills it immediately.
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
+	// RemoveContainer kills and removes the container. It succeeds if the container does not exist.
 	RemoveContainer(ctx context.Context, id string) error
 	// UpdateContainerResources changes the limits of a container that has not exited. Zero values keep
 	// the current ones.

@@ -31,14 +31,13 @@ type Options struct {
 	ClientCA []byte
 	// Client sends token reviews and access reviews to the API server.
 	Client kubernetes.Interface
-	// Nodes to serve. A single node has the kubelet's paths; several are below /nodes/NAME.
+	// Nodes are the served nodes. A single node has the kubelet's paths; several are below /nodes/NAME.
 	Nodes []*Node
 	Log   klog.Logger
 }
 
 // Node is a served node. Requests that need a nil field are answered with 404.
 type Node struct {
-	// Name of the node.
 	Name string
 	// Pods returns the pods bound to the node, which are not modified.
 	Pods func() []*corev1.Pod
@@ -52,7 +51,7 @@ type Node struct {
 	Pressure func(context.Context) (any, error)
 	// Containers exports the series of /metrics/cadvisor.
 	Containers prometheus.Collector
-	// Metrics of the agent.
+	// Metrics exports the metrics of the agent.
 	Metrics prometheus.Gatherer
 }
 

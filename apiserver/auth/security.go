@@ -38,9 +38,9 @@ type Options struct {
 	// ClientCAFile is the CA bundle that verifies client certificates. The default is the CA's own
 	// certificate.
 	ClientCAFile string
-	// Issuer of service account tokens. The default is tokens.DefaultIssuer.
+	// Issuer is the issuer of service account tokens. The default is tokens.DefaultIssuer.
 	Issuer string
-	// Audiences that the server accepts in tokens. The default is the issuer.
+	// Audiences are the audiences that the server accepts in tokens. The default is the issuer.
 	Audiences []string
 	// Now returns the current time. The default is time.Now.
 	Now func() time.Time

@@ -35,7 +35,7 @@ type driver struct {
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
 	events   []scheduling.Event
-	finished int // arrived pods that were bound or reported as unschedulable
+	finished int // arrived pods that were bound or, with CountUnschedulable, found unschedulable
 
 	start, lastChange                       time.Time // start of the measurement; last binding or eviction
 	bound, unschedulable, victims, cascades int
@@ -164,7 +164,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 }
 
 // arrive adds the pods with the indices from up to, but not including, to, all at once. It runs the machine until
-// each is bound or reported as unschedulable.
+// each is finished: bound or, with CountUnschedulable, found unschedulable.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {
@@ -197,8 +197,8 @@ func (d *driver) addPod(pod *corev1.Pod, index, preemptions int) {
 	d.addPodEvent(tracked, pod)
 }
 
-// work adds pods and runs the machine until all of them are bound or reported. If settle is not 0, it
-// continues until no pod was bound or evicted for settle seconds.
+// work adds pods and runs the machine until all of them are finished. If settle is not 0, it continues
+// until no pod was bound or evicted for settle seconds.
 func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
 		var pod *corev1.Pod

@@ -33,7 +33,7 @@ type Index struct {
 	termRegistry    selectorRegistry[*Term]
 	specs           map[*model.PodSpec]*specTerms
 	classes         podClasses
-	// readsNamespaces is set if some matcher reads namespace labels.
+	// readsNamespaces is set if a matcher reads namespace labels.
 	readsNamespaces bool
 	bytes           int // approximate size of the counters
 	// Epoch changes when everything obtained from the Index becomes invalid.

@@ -71,7 +71,7 @@ func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.putVolume(s.volumes.reportVolume(v))
 }
 
-// putVolume stores a volume as placement reads it.
+// putVolume stores the version of a volume that placement reads: the reported one with assumed plans applied.
 func (s *State) putVolume(v *model.PersistentVolume) {
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)
@@ -98,7 +98,7 @@ func (s *State) unlistVolume(v *model.PersistentVolume) {
 	delSorted(list, key, v, byVolumeName)
 }
 
-// listOf returns the list that a volume belongs to.
+// listOf returns the map and the key of the list that a volume belongs to.
 func (v *volumes) listOf(pv *model.PersistentVolume) (*cowMap[[]*model.PersistentVolume], string) {
 	if pv.Claim == (model.ClaimRef{}) {
 		return &v.free, pv.Class

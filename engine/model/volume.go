@@ -98,7 +98,7 @@ type StorageClass struct {
 	Provisioner string
 	// WaitForFirstConsumer delays binding until a pod uses the claim.
 	WaitForFirstConsumer bool
-	// Topologies restrict where volumes may be provisioned; if there are none, anywhere.
+	// Topologies restrict where volumes may be provisioned. Without any, there is no restriction.
 	Topologies []NodeSelectorTerm
 }
 

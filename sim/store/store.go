@@ -180,8 +180,8 @@ func (p Precondition) Check(k Kind, o Object) error {
 	return nil
 }
 
-// Delete deletes an object at once, or marks it as deleted if it has finalizers. It adds the given finalizers before. Use
-// DeletePod for pods.
+// Delete deletes an object at once, or sets its deletion timestamp if it has finalizers. Before that it adds the given
+// finalizers. Use DeletePod for pods.
 func (s *Store) Delete(k Kind, key string, pre Precondition, finalizers ...string) error {
 	t := s.tables[k]
 	i, ok := t.find(key)

@@ -92,7 +92,7 @@ func typedHandler[T any](f func(T)) func(any) {
 	}
 }
 
-// SetPod adds or updates a pod. A pod without a node has no edges.
+// SetPod adds or updates a pod. A pod without a node has no references.
 func (g *Graph) SetPod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +111,7 @@ func (g *Graph) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// DeletePod removes a pod and its edges.
+// DeletePod removes a pod and its references.
 func (g *Graph) DeletePod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

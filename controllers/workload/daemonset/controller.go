@@ -91,8 +91,8 @@ func (s *controller) HasSynced() bool {
 	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
-// Watch enqueues a DaemonSet when it, its pods, revisions or Holds change, or when a pod appears that it may
-// adopt. Added, deleted and relevantly changed nodes enqueue all DaemonSets.
+// Watch enqueues a DaemonSet when the object, its pods, revisions or Holds change, or when a pod appears that
+// it may adopt. Nodes that are added, deleted or change their labels or taints enqueue all DaemonSets.
 func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	err := workqueue.Watch(s.informer, func(old, cur *appsv1.DaemonSet) {
 		if cur == nil {
@@ -127,7 +127,8 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
 }
 
-// equalForPlacement reports whether two states of a node are equal for DaemonSets.
+// equalForPlacement reports whether two versions of a node have the same labels and taints. DaemonSets depend on
+// nothing else.
 func equalForPlacement(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
 }

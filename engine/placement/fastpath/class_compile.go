@@ -41,8 +41,9 @@ func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivale
 	return c.equivalenceClass
 }
 
-// compileNames checks whether node names limit the search. Then the reference evaluator
-// decides on these nodes alone, if no plugin counts pods on other nodes.
+// compileNames checks whether node names limit the search. If they do and no plugin counts
+// pods on other nodes, the reference evaluator decides on these nodes alone. Otherwise it
+// decides on all nodes.
 func (c *classBuilder) compileNames() {
 	sel := &c.spec.NodeSelector
 	if !c.engine.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {

@@ -22,7 +22,7 @@ const (
 //
 // If the agent exits, or closes its end of ReportFD, the helper kills the command.
 func runExec(s *Spec) error {
-	// After setns this thread cannot create threads. A locked thread lets another one create them.
+	// After setns this thread cannot create threads. While it is locked, the runtime creates them from another thread.
 	runtime.LockOSThread()
 	cgroupFDs, err := openCgroups(s.Joins)
 	if err != nil {
