@@ -16,8 +16,9 @@ import (
 )
 
 // simulatedCluster simulates a cluster: owners replace pods, the scheduler's machine schedules
-// them, and scheduled pods become Ready. Requests complete at once; time advances only when
-// nothing else can happen.
+// them, and scheduled pods become Ready. Requests complete at once. Each scheduler step takes
+// schedulerStep, and each eviction, removal and surge takes timing.stepDuration. Otherwise time
+// advances only to the end of the next backoff or timeout.
 type simulatedCluster struct {
 	now     time.Time
 	machine *scheduling.Machine

@@ -45,8 +45,8 @@ func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time
 // itself before it reports the eviction.
 const maxHardGraceSeconds = 1
 
-// evict evicts a pod. Without a grace period it kills the pod's cgroup; otherwise the agent stops
-// the pod.
+// evict evicts a pod that uses memory or process IDs; see evictForDisk. Without a grace period it
+// kills the pod's cgroup; otherwise the agent stops the pod.
 func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	pod := s.observedPod(types.UID(e.Pod.UID))
 	if pod == nil {

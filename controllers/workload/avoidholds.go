@@ -37,7 +37,8 @@ type ownerNode struct {
 	node  string
 }
 
-// endedEarlyRetention is how long an early end of a Hold is recorded: the longest backoff that it can shorten.
+// endedEarlyRetention is how long an early end of a Hold is recorded. It exceeds the longest backoff that an early end
+// can shorten (MaxBackoff of engine/workload).
 const endedEarlyRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
