@@ -120,7 +120,7 @@ func (p *Pods) Observe(list []*corev1.Pod, terminatesBy func(types.UID) time.Tim
 }
 
 // PodStats returns the usage of a pod: memory and processes now, disk usage as last measured. It
-// returns nil if nothing is known.
+// returns nil if neither is available.
 func (p *Pods) PodStats(uid types.UID) *nodepressure.PodStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

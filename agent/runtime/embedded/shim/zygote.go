@@ -162,8 +162,8 @@ func setArgument(dir string) {
 	_, _ = call(syscall.SYS_PRCTL, prSetMM, prSetMMArgEnd, end, 0, 0) // requires privileges; without them zeros follow
 }
 
-// renumberFiles gives files their well-known numbers and the flag O_CLOEXEC or 0. The current numbers are higher, or
-// already right.
+// renumberFiles gives files the numbers, and the flag O_CLOEXEC or 0. It duplicates all files to high numbers first, so
+// that no file overwrites another one.
 func renumberFiles(files, numbers []int, flags uintptr) error {
 	const minTemporaryFD = 16
 	for i, fd := range files {
