@@ -16,8 +16,8 @@ type Allocation struct {
 	Actual *runtime.Resources `json:"actual,omitempty"`
 }
 
-// AllocationStore stores the allocations of a node's pods while the agent does not run. A pod can be
-// resized in that time, and its status may be older than its allocation.
+// AllocationStore keeps the allocations of a node's pods across restarts of the agent. A pod can be
+// resized while the agent is down, and its status may be older than its allocation.
 type AllocationStore interface {
 	Load() (map[types.UID]Allocation, error)
 	// Save replaces all stored allocations.
@@ -40,7 +40,7 @@ func (a *Agent) loadAllocations() {
 // allocationRetry is the time between attempts to store allocations. Each attempt writes a file.
 const allocationRetry = 10 * time.Second
 
-// allocationTimerPrefix and a node's name identify the timer of an attempt.
+// allocationTimerPrefix, followed by a node's name, is the key of the node's retry timer.
 const allocationTimerPrefix types.UID = "allocations/"
 
 // saveAllocations stores the allocations of a node if they have changed. It must be called before the

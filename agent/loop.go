@@ -15,8 +15,8 @@ import (
 // status writes indefinitely.
 const maxRounds = 16
 
-// Turn calls the posted functions, handles due timers and starts status writes. It returns the latest time of the next
-// call; zero means after the next post.
+// Turn calls the posted functions, handles due timers and starts status writes. The caller must call it again after the
+// next post, and at the returned time at the latest. A zero time means that no timer is set.
 func (a *Agent) Turn() (next time.Time) {
 	for range maxRounds {
 		progress := a.inbox.process()
@@ -67,8 +67,8 @@ func (a *Agent) Restore(pods []*corev1.Pod, nodes []*corev1.Node) {
 	a.restorePods(pods, nodes)
 }
 
-// ObservePod passes a new, changed or deleted pod. Any goroutine may call it. The loop discards changes that it processes
-// before Restore, because Restore gets the objects that include them.
+// ObservePod passes a new, changed or deleted pod to the loop. Any goroutine may call it. The loop discards changes that
+// it processes before Restore, because Restore gets the objects that include them.
 func (a *Agent) ObservePod(p *corev1.Pod, deleted bool) {
 	if a.nodes[p.Spec.NodeName] == nil {
 		return
@@ -80,7 +80,8 @@ func (a *Agent) ObservePod(p *corev1.Pod, deleted bool) {
 	})
 }
 
-// ObserveNode passes a new or changed node. Any goroutine may call it. Changes before Restore are handled as in ObservePod.
+// ObserveNode passes a new or changed node to the loop. Any goroutine may call it. The loop discards changes before
+// Restore, as in ObservePod.
 func (a *Agent) ObserveNode(n *corev1.Node) {
 	if a.nodes[n.Name] == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Limits of work in progress, in total and per client. Above a limit, queries are dropped, queries for
-// other name servers fail, and connections are closed.
+// Limits of work in progress, in total and per client. Above a limit, the server drops queries, fails
+// queries that it would forward, and closes connections.
 const (
 	maxQueries, maxQueriesPerClient         = 4096, 256
 	maxForwarded, maxForwardedPerClient     = 1024, 64

@@ -42,9 +42,9 @@ func (h *Host) Create(path string, l Limits) error {
 	return h.SetLimits(path, l)
 }
 
-// CheckWritable returns an error if cgroups cannot be created here. It creates and removes one,
-// because hierarchies may be mounted read-only, or the root of a container, which has
-// processes, cannot delegate controllers.
+// CheckWritable returns an error if cgroups cannot be created here. It creates and removes one.
+// This fails if a hierarchy is mounted read-only, or if the root cgroup of a container has processes
+// and therefore cannot delegate controllers.
 func (h *Host) CheckWritable() error {
 	path := fmt.Sprintf("/berth-try-%d-%x", os.Getpid(), rand.Uint32()) // unique, because checks may run concurrently
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -68,8 +68,8 @@ func (h *Host) createDirs(path string) []string {
 	return dirs
 }
 
-// delegate creates the v2 ancestors of path and enables the controllers in their
-// cgroup.subtree_control. This fails for a cgroup that has processes.
+// delegate creates the v2 cgroup at path with its ancestors, and enables the controllers in the
+// ancestors' cgroup.subtree_control. This fails for an ancestor other than the root that has processes.
 func (h *Host) delegate(path string) error {
 	dir := h.unified
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")

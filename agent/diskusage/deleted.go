@@ -22,7 +22,7 @@ const maxDeletedFiles = 1 << 20
 // open or mapped; walking directories does not find them. It counts files on overlayfs and on the
 // given devices (st_dev), each once. It skips processes that exit, and stops when ctx ends.
 //
-// Files that are only in a message of a Unix socket are not found.
+// MeasureDeleted does not find files whose only descriptor is in an unread Unix socket message.
 func MeasureDeleted(ctx context.Context, pids []int, devices ...uint64) Usage {
 	s := deletedScan{devices: devices, seen: map[fileID]bool{}}
 	for _, pid := range pids {
@@ -118,8 +118,8 @@ func trimZeros(addresses string) string {
 	return strings.TrimLeft(from, "0") + "-" + strings.TrimLeft(to, "0")
 }
 
-// count adds the file behind a link in /proc to the usage if the file is deleted. It does not
-// wait for a network file system.
+// count adds the file behind a link in /proc to the usage if the file is deleted. It reads cached
+// attributes, so that it does not wait for a network file system.
 func (s *deletedScan) count(link string) {
 	var file unix.Statx_t
 	const mask = unix.STATX_TYPE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS

@@ -113,7 +113,8 @@ func (r *Runner) Terminated(ctx context.Context) ([]TerminatedContainer, error) 
 	return out, nil
 }
 
-// RemoveTerminated removes an exited container and its log.
+// RemoveTerminated removes an exited container. It also removes the container's log and rotated logs if the
+// Runner still has the pod.
 func (r *Runner) RemoveTerminated(ctx context.Context, c TerminatedContainer) error {
 	if err := r.opts.Service.RemoveContainer(ctx, c.ID); err != nil && !isNotFound(err) {
 		return err

@@ -30,8 +30,8 @@ type podSandbox struct {
 	addresses []string
 }
 
-// adoptSandbox adopts the existing sandbox if the pod has none. It returns an error while the
-// runtime does not report the state of the sandbox, because its containers may be running.
+// adoptSandbox adopts the newest existing sandbox if it is ready and the pod has none. It returns an
+// error while the runtime does not report the sandbox's state, because its containers may be running.
 func (p *pod) adoptSandbox(ctx context.Context, existing *existingPod) error {
 	if existing == nil || len(existing.sandboxes) == 0 || p.sandboxID() != "" {
 		return nil

@@ -83,7 +83,7 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if err := p.prepare(ctx, c.name); err != nil {
 		return err
 	}
-	if c.attempt > 0 { // its last run may have failed because of an earlier content of its volumes
+	if c.attempt > 0 { // the last run may have failed because of outdated content in its volumes
 		p.runner.opts.Volumes.Refresh(ctx, p.latest().UID)
 	}
 	sandbox, err := p.ensureSandbox(ctx)

@@ -30,9 +30,12 @@ type ComponentOptions struct {
 	MayRenew func(user string) bool
 }
 
-// NewComponent prepares the renewal of the client certificate of a component, and returns a configuration whose
-// credential is renewed, or the same configuration. It does not renew certificates of other users, credentials without
-// a certificate, and certificates whose directory cannot be written; it logs the last case. Start starts the renewal.
+// NewComponent prepares the renewal of a component's client certificate, and returns a configuration that uses the
+// renewed certificate. Start starts the renewal. NewComponent returns o.Config, without renewal, in these cases:
+//
+//   - o.Config has no client certificate.
+//   - o.Dir is empty, or NewComponent cannot open it; NewComponent logs the latter.
+//   - The certificate has organizations, or MayRenew rejects its user.
 func NewComponent(ctx context.Context, o ComponentOptions) (*Renewal, *rest.Config, error) {
 	config := rest.CopyConfig(o.Config)
 	if err := rest.LoadTLSFiles(config); err != nil {

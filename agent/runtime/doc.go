@@ -8,5 +8,5 @@
 //   - A container has at most one run at a time, and each run is reported to have exited once.
 //   - Reports of a pod are in the order of the events.
 //   - No process of a forgotten pod runs.
-//   - An existing attempt is not started again.
+//   - A Runtime does not start the same attempt of a container twice.
 package runtime

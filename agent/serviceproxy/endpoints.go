@@ -32,9 +32,8 @@ type location struct {
 // portKey identifies the port of an EndpointSlice by name.
 type portKey struct{ name, protocol string }
 
-// endpointsByPort returns the endpoints of the slices of one address type. The order is that of
-// the addresses. If two slices have the same address, a ready endpoint takes precedence, then a
-// serving one.
+// endpointsByPort returns the endpoints of the slices of one address type, sorted by address. If two
+// slices have the same address, a ready endpoint takes precedence, then a serving one.
 func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) map[portKey][]endpoint {
 	out := map[portKey][]endpoint{}
 	for _, s := range slicesOfService {
@@ -105,13 +104,14 @@ func localEndpoints(list []endpoint) []netip.AddrPort {
 	return addresses(usableEndpoints(filter(list, func(e endpoint) bool { return e.local })))
 }
 
-// nodeEndpoints returns the endpoints for the policy Local in packets from pods of a node.
+// nodeEndpoints returns the endpoints to which the policy Local sends packets from pods of the node.
 func nodeEndpoints(list []endpoint, node string) []netip.AddrPort {
 	return addresses(usableEndpoints(filter(list, func(e endpoint) bool { return e.node == node })))
 }
 
-// preferHinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no
-// endpoint is for this machine, it returns all.
+// preferHinted returns the endpoints whose hints name a node of this machine, or if there are none, those
+// whose hints name its zone. If there are none of either, it returns all endpoints. It ignores the hints of
+// a kind (node or zone) unless all endpoints have them.
 func preferHinted(list []endpoint, loc location) []endpoint {
 	if !slices.ContainsFunc(list, func(e endpoint) bool { return len(e.nodes) == 0 }) {
 		byNode := filter(list, func(e endpoint) bool {

@@ -199,7 +199,8 @@ func (b *portBuilder) addDistribution(kind string, endpoints []netip.AddrPort) s
 // dropped, so that the client tries another node.
 func (b *portBuilder) addLocalDistribution() string { return b.addDistributionOrDrop("local", b.local) }
 
-// addDistributionOrDrop is addDistribution, but returns dropChain if only other endpoints exist.
+// addDistributionOrDrop is addDistribution, but returns dropChain if endpoints is empty and the Service has
+// endpoints elsewhere in the cluster.
 func (b *portBuilder) addDistributionOrDrop(kind string, endpoints []netip.AddrPort) string {
 	if len(endpoints) == 0 && len(b.cluster) > 0 {
 		return dropChain

@@ -36,7 +36,7 @@ type Proxy struct {
 	dirty        map[string]bool // keys of Services
 	nodesChanged bool            // a node of this machine has changed
 	wake         chan struct{}
-	stale        []*staleFlows // by table; of changes not yet in the kernel
+	stale        []*staleFlows // by table; flows that changes which are not yet in the kernel make stale
 	routes       *routes
 }
 
@@ -264,8 +264,8 @@ func (p *Proxy) signalChange() {
 	}
 }
 
-// lock waits until this process is the only proxy of the network namespace. It returns nil if ctx
-// ends first. An abstract Unix socket belongs to the namespace and disappears with the process.
+// lock waits until this process is the only proxy of the network namespace. It returns nil if ctx ends
+// first. The lock is an abstract Unix socket, which belongs to the namespace and disappears with the process.
 func (p *Proxy) lock(ctx context.Context) (unlock func(), err error) {
 	for waiting := false; ; waiting = true {
 		unlock, busy, err := tryLock()

@@ -4,8 +4,8 @@
 //
 // Invariants:
 //
-//   - The ranges of two pods of a node do not overlap, also across restarts of the agent. Virtual nodes of
-//     one machine use the same IDs.
+//   - The ranges of two pods of a node do not overlap, also across restarts of the agent. Ranges of pods on
+//     different virtual nodes of one machine may overlap.
 //   - A pod keeps its range until its directory is removed.
 //   - A range does not contain the IDs of the node's own users, which are below 65536.
 //

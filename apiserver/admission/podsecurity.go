@@ -108,8 +108,8 @@ func (p *podSecurity) ValidateInitialization() error {
 	return nil
 }
 
-// GetNamespace implements podsecurity.NamespaceGetter. It reads the store while the cache may lack
-// a change of the labels.
+// GetNamespace implements podsecurity.NamespaceGetter. It reads the namespace from the API server if the
+// cache lacks the namespace or may lack a change of its labels.
 func (p *podSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	if !p.cache.isStale(name) {
 		if namespace, err := p.namespaces.Get(name); err == nil {

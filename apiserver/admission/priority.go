@@ -70,7 +70,8 @@ func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admissio
 	return nil
 }
 
-// resolve sets name, priority and preemption policy of the pod's class.
+// resolve sets the name, priority and preemption policy of the pod's class in the pod. It rejects a
+// pod that sets different values.
 func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *corev1.Pod) error {
 	class, err := p.resolveClass(ctx, a, pod)
 	if err != nil {
@@ -118,7 +119,7 @@ func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod
 	return class, nil
 }
 
-// get reads the class from the store if the cache is stale or does not have it.
+// get returns a class. It reads the class from the API server if the cache is stale or does not have it.
 func (p *priority) get(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if !p.cache.isStale("") {
 		if class, err := p.lister.Get(name); err == nil {
@@ -161,7 +162,7 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 		return nil
 	}
 	// A new class that is not the global default needs no record: lookups by name fall back to the
-	// store.
+	// API server.
 	old, _ := a.GetOldObject().(*schedulingv1.PriorityClass)
 	if a.GetOperation() == admission.Delete || (old != nil && old.GlobalDefault) {
 		defer p.cache.recordWrite("")

@@ -43,8 +43,8 @@ var (
 // quotaWorkers is the number of namespaces whose requests are evaluated concurrently.
 const quotaWorkers = 5
 
-// newQuota returns the plugin. config is a ResourceQuotaConfiguration; nil means none. It lists the
-// resources that may be used only in namespaces with a quota for them.
+// newQuota returns the plugin. config is a ResourceQuotaConfiguration; nil means none. A configuration
+// lists the resources that may be used only in namespaces with a quota for them.
 func newQuota(config io.Reader) (admission.Interface, error) {
 	configuration, err := resourcequota.LoadConfiguration(config)
 	if err != nil {
@@ -110,10 +110,10 @@ type quotaAccessor struct{ plugin *quotaAdmission }
 
 var _ resourcequota.QuotaAccessor = quotaAccessor{}
 
-// GetQuotas returns the quotas of a namespace from the store, because a charge to an older version
-// is a conflict. The limits are those of the spec. A quota whose usage is not computed yet rejects
-// requests, and a lowered limit applies at once. kube-apiserver uses the limits of the status, so a
-// quota without a status limits nothing.
+// GetQuotas returns the quotas of a namespace from the API server instead of the cache, because a charge
+// to an older version is a conflict. The limits are those of the spec: a quota whose usage is not computed
+// yet rejects requests, and a lowered limit applies at once. In kube-apiserver the limits are those of the
+// status, and a quota without a status limits nothing.
 func (a quotaAccessor) GetQuotas(namespace string) ([]corev1.ResourceQuota, error) {
 	if !a.plugin.mayHaveQuota(namespace) {
 		return nil, nil

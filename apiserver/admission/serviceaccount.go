@@ -21,7 +21,7 @@ const (
 	defaultAccount    = "default"
 	tokenVolumePrefix = "kube-api-access-"
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is one hour and seven seconds. As upstream, the odd value marks automatically
+	// tokenSeconds is one hour and seven seconds. As in Kubernetes, the odd value marks automatically
 	// mounted tokens.
 	tokenSeconds    = 3607
 	tokenMode       = int32(0o644)
@@ -85,8 +85,8 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 }
 
 // Validate checks that the account exists and that mirror pods do not use one. It records changes
-// of accounts. New accounts need no record: an account that is not in the cache is read from the
-// store.
+// of accounts. New accounts need no record: get reads an account that is not in the cache from the
+// API server.
 func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, corev1.Resource("serviceaccounts")) && a.GetOperation() != admission.Create {
 		s.cache.recordWrite(a.GetNamespace())

@@ -40,7 +40,7 @@ func ServeOpenAPIv3(server *extensions.CustomResourceDefinitions) error {
 		return fmt.Errorf("list of OpenAPI documents of CustomResourceDefinitions: %w", err)
 	}
 	documents := newOpenAPIv3(generic.OpenAPIV3VersionedService, static.Paths, server.Informers.Apiextensions().V1().CustomResourceDefinitions().Lister())
-	generic.OpenAPIV3VersionedService = nil // otherwise the library starts its controller, which builds them
+	generic.OpenAPIV3VersionedService = nil // otherwise the library starts its controller, which builds all documents
 	paths.Unregister(openAPIv3Path)
 	paths.Unregister(openAPIv3Path + "/")
 	paths.Handle(openAPIv3Path, http.HandlerFunc(documents.serveList))
@@ -158,7 +158,7 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.Clone(r.Context())
-	r.URL.RawQuery = "" // the handler has another hash, that of the content
+	r.URL.RawQuery = "" // the handler expects a hash of the content instead
 	handler.HandleGroupVersion(w, r)
 }
 

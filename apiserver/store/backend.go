@@ -87,7 +87,7 @@ func (b *Backend) request(ctx context.Context) error {
 // MemberChecks returns a health check for each member of etcd, in the configured order.
 func (b *Backend) MemberChecks() []func(context.Context) error { return b.members }
 
-// CheckWritable returns the reason why etcd rejects writes, if known. It is a readiness and not a
+// CheckWritable returns the reason why etcd rejects writes, if known. This is a readiness failure, not a
 // liveness failure: deleting objects makes etcd writable again.
 func (b *Backend) CheckWritable() error {
 	if b.spaceError == nil {

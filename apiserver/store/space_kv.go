@@ -12,13 +12,13 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// ReasonInsufficientStorage is the reason of an error because the store is read-only.
+// ReasonInsufficientStorage is the reason of the error for a write that the store has no space for.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
 // maxLeaseBytes is the maximum size of an essential Lease. A usual Lease has less than 1 KiB.
 const maxLeaseBytes = 8 << 10
 
-// spaceKV rejects writes while the file system is nearly full.
+// spaceKV rejects all but essential puts while the file system is nearly full.
 type spaceKV struct {
 	clientv3.KV
 	guard *spaceGuard

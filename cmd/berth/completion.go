@@ -126,7 +126,7 @@ func commandCluster(cmd *cobra.Command) *cli.Cluster {
 	return &c
 }
 
-// commandNamespace returns the namespace of pods whose namespace an argument does not give, and whether -n gives it.
+// commandNamespace returns the namespace of pod arguments without NAMESPACE/, and reports whether -n sets it.
 func commandNamespace(cmd *cobra.Command) (namespace string, fromFlag bool) {
 	if namespace, _ = cmd.Flags().GetString("namespace"); namespace != "" {
 		return namespace, true
@@ -166,7 +166,8 @@ var (
 	})
 )
 
-// completePods completes pods: with -n those of the namespace, else also NAMESPACE/NAME.
+// completePods completes pod names. With -n it completes those of the namespace, otherwise also NAMESPACE/NAME of
+// pods in other namespaces.
 func completePods(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	defaultNamespace, only := commandNamespace(cmd)
 	return completeNames(func(ctx context.Context, client kubernetes.Interface, prefix string) (out []string) {

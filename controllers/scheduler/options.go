@@ -38,8 +38,8 @@ type Options struct {
 	BindWorkers                       int           // concurrent requests
 	RequestTimeout                    time.Duration
 
-	// Extenders are called in this order. Resources that they ignore are already excluded from
-	// NodeResourcesFit in Profiles.
+	// Extenders are called in this order. Profiles must already exclude their resources with
+	// ignoredByScheduler from NodeResourcesFit.
 	Extenders config.Extenders
 
 	Preemption preemption.Options
@@ -47,7 +47,8 @@ type Options struct {
 	ResizePreemption bool
 	VictimsTimeout   time.Duration // after it and the grace period, a preemptor whose victims still exist is scheduled again
 	AuditInterval    time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
-	// AssumedPressure is how long a node that has evicted a pod is assumed to be under that pressure; 0: not at all.
+	// AssumedPressure is how long a node that has evicted a pod is assumed to be under the pressure that caused the
+	// eviction; 0: not at all.
 	AssumedPressure time.Duration
 
 	Election *leaderelection.Election // nil: no leader election; OnNewLeader is not called

@@ -16,7 +16,7 @@ type PodClass struct {
 	byNode map[NodeID]podCount
 
 	counters []*DomainCounter // that count pods of the class
-	terms    []*Term          // of other pods, that match the class
+	terms    []*Term          // affinity terms of other pods that match the class
 }
 
 // podCount is the number of pods of a class on a node, without and with a deletionTimestamp.

@@ -61,7 +61,7 @@ func (r *Registry) OnManifest(f func(repository string) int) {
 	r.onManifest = f
 }
 
-// Manifests returns how many manifests of the repository were served.
+// Manifests returns the number of GET requests for manifests of the repository that were served.
 func (r *Registry) Manifests(repository string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

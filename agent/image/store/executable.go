@@ -17,7 +17,7 @@ import (
 // selfExe is the running program, even if its file was removed.
 const selfExe = "/proc/self/exe"
 
-// fileIdentity returns a string that changes when the file does, without reading it.
+// fileIdentity returns a string that changes when the file changes. It uses only the file's metadata.
 func fileIdentity(info fs.FileInfo) string {
 	id := fmt.Sprintf("size %d, modified %d", info.Size(), info.ModTime().UnixNano())
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -27,10 +27,11 @@ func fileIdentity(info fs.FileInfo) string {
 }
 
 // linkOrCopy creates to as a hard link to the target of from, or as a copy if that is
-// impossible. A link uses no disk space and no page cache. It returns the disk space used in bytes.
+// impossible. A link uses no disk space and no page cache. linkOrCopy returns the size of the copy
+// in bytes, or 0 for a link.
 //
-// Only files that everyone can read and only the owner can write are linked, because a hard
-// link shares the mode.
+// It links only files that everyone can read and execute and only the owner can write, because a
+// hard link shares the mode.
 func linkOrCopy(from, to string) (int64, error) {
 	info, err := os.Stat(from)
 	if err != nil {

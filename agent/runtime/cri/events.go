@@ -21,10 +21,10 @@ const containerdNamespace = "k8s.io"
 // exitStatusTimeout bounds the wait until the runtime's status shows an exit.
 const exitStatusTimeout = 2 * time.Second
 
-// Events calls handle sequentially for each exit of a container or sandbox and each OOM kill, until
-// ctx ends or the stream breaks. An exit is reported when ContainerStatus shows it, at the latest
-// after 2 s. The error is io.EOF if the runtime ended the stream, Unimplemented if it has no
-// events.
+// Events calls handle sequentially for each exit of a container or sandbox, until ctx ends or the
+// stream breaks. With containerd it also reports each OOM kill. It reports an exit when ContainerStatus
+// shows it, at the latest after 2 s. The error is io.EOF if the runtime ended the stream, Unimplemented
+// if the runtime has no events.
 func (c *Client) Events(ctx context.Context, handle func(runtime.ContainerEvent)) error {
 	name, err := c.runtimeName(ctx)
 	if err != nil {

@@ -26,14 +26,14 @@ import (
 // agent can kill it at any time.
 type command struct {
 	helper *process // exits with the exit code of the command
-	// report is a socket to the helper, which kills the command when it is closed.
+	// report is a socket to the helper. The helper kills the command when the agent closes the socket.
 	report *os.File
 	name   string // for errors
 	kill   func(child int)
 	child  int // process ID of the command, 0 before it is known
 }
 
-// exitDelay is the time between the end of a process's namespaces and the notification of its exit.
+// exitDelay is the longest expected time between the end of a process's namespaces and the notification of its exit.
 const exitDelay = 100 * time.Millisecond
 
 // certainExitDelay replaces exitDelay if the process has certainly exited: a loaded machine notifies
@@ -43,8 +43,8 @@ const certainExitDelay = 10 * time.Second
 // maxStartReport is the maximum size in bytes of a report about a start.
 const maxStartReport = 64 << 10
 
-// startCommand starts a command in a container. If ctx or the runtime's limit for starts ends
-// before the command runs, all its processes are killed.
+// startCommand starts a command in a container. It kills all processes of the command if ctx ends or the
+// runtime's limit for starts expires before the command runs.
 func (r *Runtime) startCommand(ctx context.Context, id string, args []string, terminal bool, stdio [3]*os.File) (*command, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.opts.startLimit())
 	defer cancel()

@@ -149,7 +149,7 @@ func (s *Service) PortForward(ctx context.Context, r *cri.PortForwardRequest) (s
 	return s.streamURL(ctx, "PortForward", r.GetPodSandboxId())
 }
 
-// streamURL returns a URL without a server.
+// streamURL returns a URL at which no server listens.
 func (s *Service) streamURL(ctx context.Context, method, id string) (string, error) {
 	if err := s.beginCall(ctx, method); err != nil {
 		return "", err

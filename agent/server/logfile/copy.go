@@ -18,9 +18,9 @@ const (
 	statusInterval = time.Second
 )
 
-// Copy writes the part of the log at path that q requests. Without Follow a missing log is os.ErrNotExist. With Follow it
-// waits for a log that does not exist yet. It then returns when ctx is done, or when ended reports that the container
-// writes no more and everything is copied.
+// Copy writes the part of the log at path that q requests. Without Follow it returns os.ErrNotExist if the log does not
+// exist. With Follow it waits for the log, and returns when ctx is done, or when everything is copied and ended reports
+// that the container writes no more.
 func Copy(ctx context.Context, out io.Writer, path string, q Request, ended func(context.Context) (bool, error)) error {
 	current, err := openLog(ctx, path, q, ended)
 	if err != nil || current == nil {
@@ -61,7 +61,8 @@ func ignoreLimit(err error) error {
 	return err
 }
 
-// openLog opens the log. A follower waits for it and gets nil if it never appears.
+// openLog opens the log. With q.Follow it waits for the log, and returns nil if the container ends
+// without one or ctx is done.
 func openLog(ctx context.Context, path string, q Request, ended func(context.Context) (bool, error)) (*os.File, error) {
 	for {
 		hasEnded := true

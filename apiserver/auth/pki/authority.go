@@ -28,7 +28,7 @@ type Authority struct {
 	dir        string
 	now        func() time.Time
 	key        *ecdsa.PrivateKey
-	signingKey *ecdsa.PrivateKey // of service account tokens
+	signingKey *ecdsa.PrivateKey // signs service account tokens
 
 	mu   sync.RWMutex
 	cert *x509.Certificate
@@ -150,7 +150,7 @@ func (a *Authority) signCA(name string, key *ecdsa.PrivateKey) (*x509.Certificat
 	return cert, nil
 }
 
-// issue signs a leaf certificate for pub. It does not outlive the CA certificate.
+// issue signs a leaf certificate for pub. The certificate expires no later than the CA certificate.
 func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
 	a.mu.RLock()
 	ca := a.cert
@@ -184,8 +184,8 @@ func sign(template, parent *x509.Certificate, pub any, key *ecdsa.PrivateKey) (*
 	return x509.ParseCertificate(der)
 }
 
-// needsRenewal reports whether 70 to 90 % of the certificate's lifetime have passed. The serial
-// number, which is random, selects the share, so that certificates of the same day are renewed at
+// needsRenewal reports whether a share of 70 to 90 % of the certificate's lifetime has passed. The
+// random serial number determines the share, so that certificates of the same day are renewed at
 // different times.
 func needsRenewal(cert *x509.Certificate, now time.Time) bool {
 	const steps = 1000

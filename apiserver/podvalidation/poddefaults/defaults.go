@@ -17,8 +17,8 @@ var legacyInitAnnotations = []string{
 	"pod.alpha.kubernetes.io/init-container-statuses",
 }
 
-// DefaultPod sets the defaults of a pod. Besides DefaultPodSpec it sets requests from limits, host
-// ports for hostNetwork, and enableServiceLinks.
+// DefaultPod sets the defaults of a pod. In addition to DefaultPodSpec it defaults requests and pod-level
+// resources, host ports for hostNetwork, enableServiceLinks, and the IPs and resources in the status.
 func DefaultPod(pod *corev1.Pod) {
 	dropAnnotations(pod.Annotations, legacyInitAnnotations)
 	DefaultPodSpec(&pod.Spec)
@@ -106,9 +106,10 @@ func defaultRequests(resources *corev1.ResourceRequirements) {
 	}
 }
 
-// defaultPodLevelResources completes partial pod-level resources: requests from the containers'
-// requests or else from the pod's limits, and huge pages, which cannot be overcommitted, from
-// limits.
+// defaultPodLevelResources completes partial pod-level resources. Missing limits of huge pages are the
+// sums of the containers' limits. If the pod then has limits, missing requests are the sums of the
+// containers' requests, or else the pod's limits. Requests of huge pages, which cannot be overcommitted,
+// are always the pod's limits.
 func defaultPodLevelResources(pod *corev1.Pod) {
 	podResources := pod.Spec.Resources
 	if podResources == nil || len(podResources.Limits) == 0 && len(podResources.Requests) == 0 {

@@ -166,7 +166,8 @@ func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
 	return append(errs, checks.Immutable(spec.SuccessPolicy, oldSpec.SuccessPolicy, path.Child("successPolicy"))...)
 }
 
-// validateCompletionsChange allows an indexed Job to scale if completions and parallelism change together.
+// validateCompletionsChange allows a change of completions only for an indexed Job, and only if the new value equals
+// parallelism.
 func validateCompletionsChange(spec, oldSpec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if !isIndexedJob(spec) {
 		return checks.Immutable(spec.Completions, oldSpec.Completions, path)
@@ -178,8 +179,8 @@ func validateCompletionsChange(spec, oldSpec *batchv1.JobSpec, path *field.Path)
 	return field.ErrorList{field.Invalid(path, spec.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
-// validateJobTemplateChange rejects changes of the template, except for scheduling directives and resources
-// while the Job is suspended.
+// validateJobTemplateChange rejects changes of the template. A suspended Job that has not started may change
+// labels, annotations, scheduling directives and container resources.
 func validateJobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
 	expected := old.Spec.Template.DeepCopy()
 	template := &job.Spec.Template
@@ -278,7 +279,7 @@ func validateUncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path)
 	return errs
 }
 
-// JobWarnings warns of the name, the template, and of too many indexes.
+// JobWarnings returns warnings about the name, the template and too many indexes.
 func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
 	if old != nil {
 		return append(indexWarning(&job.Spec), checks.TemplateWarnings(ctx, &job.Spec.Template, &old.Spec.Template, !checks.SemanticEqual(job.Spec, old.Spec))...)

@@ -93,7 +93,8 @@ func ValidateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplat
 	return append(errs, validateClaimSpec(&t.Spec.Spec, &old.Spec.Spec, field.NewPath("spec", "spec"))...)
 }
 
-// validateClaimSpec applies the generated rules and those of the requests' names, classes and counts. old is nil for new objects.
+// validateClaimSpec applies the generated rules and validates the names, classes and counts of the requests. old is nil
+// for a new object.
 func validateClaimSpec(spec, old *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
 	errs := generated(resourcev1.Validate_ResourceClaimSpec, path, spec, old)
 	if len(spec.Devices.Requests) > resourcev1.DeviceRequestsMaxSize {
@@ -162,7 +163,7 @@ func ValidateDeviceClassUpdate(c, old *resourcev1.DeviceClass) field.ErrorList {
 // ValidateResourceSlice validates a new slice.
 func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList { return validateSlice(s, nil) }
 
-// validateSlice applies the generated rules and those of pool and names. old is nil for a new slice.
+// validateSlice applies the generated rules and validates the pool and the names. old is nil for a new slice.
 func validateSlice(s *resourcev1.ResourceSlice, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	errs := checks.ObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")

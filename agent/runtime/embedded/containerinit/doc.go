@@ -1,6 +1,6 @@
 // Package containerinit is the code that a process of a container runs before it executes the
-// container's program. The shim starts it as a container's init process (berth-init), the zygote
-// for a command in a running container (berth-exec) and for a sandbox (berth-sandbox).
+// container's program. The shim starts it as a container's init process (berth-init). The zygote
+// starts it for a command in a running container (berth-exec) and for a sandbox (berth-sandbox).
 //
 //	spec (fd 3) ─▶ join namespaces ─▶ file system, pivot_root ─▶ user ─▶ cgroup ─▶ capabilities, seccomp ─▶ execve
 //	                                     errors are written to fd 4, which execve closes

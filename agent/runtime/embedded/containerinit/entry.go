@@ -18,7 +18,7 @@ type startError struct {
 // Error implements error.
 func (e *startError) Error() string { return e.message }
 
-// wrapError adds the failed step to an error.
+// wrapError adds the failed step to an error. It returns a startError unchanged.
 func wrapError(step string, err error) error {
 	if err == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// memoryStream is a stream of responses to one request. A response that is sent waits until it is
-// received.
+// memoryStream is a stream of responses to one request. Sending a response blocks until the client
+// receives it.
 type memoryStream struct {
 	ctx       context.Context
 	requests  chan proto.Message
