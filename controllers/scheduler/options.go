@@ -51,7 +51,7 @@ type Options struct {
 	// eviction; 0: not at all.
 	AssumedPressure time.Duration
 
-	Election *leaderelection.Election // nil: no leader election; OnNewLeader is not called
+	Election *leaderelection.Election // nil: no leader election; its OnNewLeader is not called
 	// DelayCache starts the informers only when this instance leads.
 	DelayCache bool
 

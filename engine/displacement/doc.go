@@ -14,6 +14,6 @@
 // decides what is written, in which order, and what is undone; internal/displacer executes its actions.
 //
 // Difference from Kubernetes: the condition's message contains the requester, the rule with its numbers, and
-// what budgets allowed before and after. It starts with the text of Kubernetes, and is
-// only that for an API-initiated eviction.
+// what budgets allowed before and after. The message starts with the text of Kubernetes; for an API-initiated
+// eviction it is only that text.
 package displacement

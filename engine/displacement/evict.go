@@ -23,7 +23,7 @@ func (m *Machine) tryEviction() Action {
 			v.ended = v.ended || r.Status == Absent
 			return m.fail(0, r.Status)
 		case v.Pod.UID != "" && v.Pod.UID != r.Pod.UID:
-			m.applied, v.entries, m.version = nil, nil, "" // those of a pod that is deleted
+			m.applied, v.entries, m.version = nil, nil, "" // they belong to a deleted pod of the same name
 		}
 		v.Pod, v.own, v.recorded = r.Pod, r.Own, r.Pod.Deleting || r.Pod.Finished()
 		if k, unmet := m.unmetPrecondition(r.Pod); unmet && !m.spec.Eviction.KeepDebits {
@@ -79,7 +79,7 @@ func (m *Machine) checkBudgets(r Result) Action {
 	})
 }
 
-// decide acts on the answer of the budgets.
+// decide acts on the verdict of the budgets.
 func (m *Machine) decide(v budget.Verdict) Action {
 	switch e := m.spec.Eviction; {
 	case v.Result != budget.Granted:
@@ -104,8 +104,8 @@ func (m *Machine) decide(v budget.Verdict) Action {
 	return m.debitVerdict(v.Debits)
 }
 
-// debitVerdict debits the budgets, each if it has not changed since it was read. An attempt that fails keeps its debits
-// for the next one.
+// debitVerdict debits the budgets one after another. If a budget has changed since it was read, the attempt fails. A
+// failed attempt keeps its debits for the next attempt.
 func (m *Machine) debitVerdict(budgets []*model.Budget) Action {
 	if len(budgets) == 0 {
 		return m.checkLate()
@@ -123,7 +123,7 @@ func (m *Machine) debitVerdict(budgets []*model.Budget) Action {
 	})
 }
 
-// checkLate checks the preconditions after the debit, as kube-apiserver does, if requested.
+// checkLate checks the preconditions after the debit, as kube-apiserver does, if KeepDebits is set.
 func (m *Machine) checkLate() Action {
 	if !m.spec.Eviction.KeepDebits {
 		return m.mark(0)

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Machine is what both policies share: it requests evictions and follows the evicted pods and their replacements.
-// NewDrain and NewPlanned create it. It is not safe for concurrent use.
+// Machine requests evictions and follows the evicted pods and their replacements. NewDrain and NewPlanned create it,
+// each with a policy. It is not safe for concurrent use.
 type Machine struct {
 	policy   policy
 	timeouts Timeouts
@@ -17,7 +17,7 @@ type Machine struct {
 	pending  map[uint64]func(now time.Time, r Result) // handlers of results by Action.ID
 }
 
-// policy decides which pods are evicted and when, and what an eviction needs besides.
+// policy decides which pods to evict, when, and what else an eviction needs.
 type policy interface {
 	// prepare is called at the start of a Step.
 	prepare(t *step)
@@ -48,8 +48,8 @@ const (
 	// Evict requests the eviction of Move.Pod. A pod that does not exist or has another UID counts as evicted. SurgePod is
 	// the pod that replaces it because of a surge, or nil; it must be announced to the owner before the eviction.
 	Evict ActionKind = iota
-	// Reserve creates Hold, which is of type Reserve and complete but for Created and ResourceVersion. If a Hold of that
-	// name exists, its specification is replaced, which extends its lifetime.
+	// Reserve creates Hold, which is of type Reserve and complete except for Created and ResourceVersion. If a Hold of
+	// that name exists, Reserve replaces its specification, which extends its lifetime.
 	Reserve
 	// Avoid creates or replaces Hold, which is of type Avoid, because a pod of the owner returned to the node.
 	Avoid
@@ -90,8 +90,8 @@ func (m *Machine) HandleResult(now time.Time, id uint64, r Result) {
 	}
 }
 
-// Step returns the actions to take now and the latest time of the next call; zero means after a change only. Call it
-// after changes of the view and after HandleResult.
+// Step returns the actions to take now. Call it again after changes of the view, after HandleResult, and at the
+// returned time at the latest; a zero time means that no timeout is pending.
 func (m *Machine) Step(now time.Time) ([]Action, time.Time) {
 	t := &step{Machine: m, now: now, replacements: map[string]bool{}}
 	for _, x := range m.moves {

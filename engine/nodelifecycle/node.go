@@ -17,7 +17,7 @@ const (
 	Unknown
 )
 
-// String returns the status as the API has it.
+// String returns the status as the API spells it.
 func (s Status) String() string { return [...]string{"", "True", "False", "Unknown"}[s] }
 
 // notReady reports whether a Ready condition with this status means that the node is not ready.
@@ -41,7 +41,7 @@ const (
 	OutOfDisk          = "OutOfDisk" // of agents that keep a disk reserve
 )
 
-// kubeletConditions are the conditions that become Unknown when the kubelet is silent.
+// kubeletConditions are the conditions that become Unknown when the kubelet stops reporting.
 var kubeletConditions = [...]string{Ready, MemoryPressure, DiskPressure, PIDPressure}
 
 // Keys of the taints that this package adds and removes.
@@ -103,7 +103,7 @@ func (n *Node) noExecuteTaint(key string) *model.TimedTaint {
 	return nil
 }
 
-// NoExecuteTaint returns the node's NoExecute taint for not being ready, or nil.
+// NoExecuteTaint returns the node's not-ready taint with the effect NoExecute, or else its unreachable one, or nil.
 func (n *Node) NoExecuteTaint() *model.TimedTaint {
 	if t := n.noExecuteTaint(TaintNotReady); t != nil {
 		return t

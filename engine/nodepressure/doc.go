@@ -26,8 +26,8 @@
 //   - Decisions depend on the observations only: pods of equal rank are evicted in list order, and thresholds
 //     are handled in the order of Config.
 //
-// Without Options it decides as Kubernetes 1.36.3 does, to the message (conformance/eviction). Where
-// Kubernetes is not deterministic, memory thresholds are first, then the order of Config. Options enable
+// Without Options the package decides as Kubernetes 1.36.3 does, including the messages (conformance/eviction).
+// Where the order in Kubernetes is random, memory thresholds are first, then the order of Config. Options enable
 // improvements; docs/reference/differences.md lists them.
 //
 // DiskReserve is the disk-space manager of Kubernetes before 1.8. Apart from thresholds, it rejects new pods

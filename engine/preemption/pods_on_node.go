@@ -79,7 +79,7 @@ func (t *nodeIndex) sync() {
 	t.ledger.recompute(t)
 }
 
-// allocPods returns a slice from a slab, because the first sync builds all nodes.
+// allocPods returns a slice from a slab, to save allocations in the first sync, which builds all nodes.
 func (t *nodeIndex) allocPods(n int) []podInfo {
 	if n > len(t.slab) {
 		t.slab = make([]podInfo, max(n, slabSize))

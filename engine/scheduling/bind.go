@@ -55,8 +55,8 @@ func (m *Machine) completeAttempt(now time.Time, p *model.Pod) {
 	}
 }
 
-// reportBound emits ReportBound, unless the outcome of the first Bind reports it or may still do
-// so.
+// reportBound emits ReportBound, unless the outcome of the first Bind has reported the binding or
+// may still report it.
 func (m *Machine) reportBound(now time.Time, a *attempt) {
 	if a.firstBindID != 0 {
 		a.boundObserved = true

@@ -86,7 +86,7 @@ func (m *Machine) evaluateResizes(node string) {
 	}
 }
 
-// evaluateResizesFor makes the resizes due of the nodes on which a pod uses or reserves resources.
+// evaluateResizesFor makes the resizes due on the node of a pod and on the node to which it is nominated.
 func (m *Machine) evaluateResizesFor(p *model.Pod) {
 	m.evaluateResizes(p.NodeName)
 	m.evaluateResizes(p.NominatedNodeName)

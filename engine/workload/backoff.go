@@ -21,7 +21,7 @@ type PodFailure struct {
 	StartedAt, FailedAt time.Time // StartedAt is the later of its creation and its start
 }
 
-// FailureOf returns the failure of a pod; ok is false if the pod did not fail.
+// FailureOf returns the failure of a pod. ok is false if the pod has not ended on a node or has no cause.
 func FailureOf(p *Pod) (f PodFailure, ok bool) {
 	if p.Ended.IsZero() || p.Node == "" {
 		return PodFailure{}, false

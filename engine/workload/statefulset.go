@@ -197,7 +197,7 @@ func (p *statefulPlanner) delete(i int, reason StatefulReason) {
 	p.plan.Delete = append(p.plan.Delete, StatefulDelete{i, reason})
 }
 
-// revision returns the revision of a missing pod.
+// revision returns the revision with which a plan creates the pod of slot n.
 func (p *statefulPlanner) revision(n int) string {
 	if !p.set.OnDelete && n < int(p.set.Partition) {
 		return p.set.Current

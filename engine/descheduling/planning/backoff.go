@@ -6,9 +6,9 @@ import "time"
 // Strategy, all moves of the owner's pods.
 type BackoffKey struct{ Owner, From, Strategy string }
 
-// MoveBackoff is an exponential backoff for failed moves. A move is not repeated for Initial
-// after its first failure, and for twice as long after each further one, up to Max. The count
-// resets when no failure occurs for Max after the end of the last delay.
+// MoveBackoff is an exponential backoff for failed moves. The delay is Initial after the first
+// failure and doubles with each further one, up to Max. The count resets when no failure occurs
+// for Max after the end of the last delay.
 type MoveBackoff struct {
 	Initial, Max time.Duration
 
@@ -78,7 +78,7 @@ func (m *MoveBackoff) DeleteExpired(now time.Time) {
 // Len returns the number of entries.
 func (m *MoveBackoff) Len() int { return len(m.entries) }
 
-// delay returns the nth delay, from 1.
+// delay returns the delay after the nth failure; n starts at 1.
 func (m *MoveBackoff) delay(n int) time.Duration {
 	d := m.Initial
 	for ; n > 1 && d < m.Max; n-- {

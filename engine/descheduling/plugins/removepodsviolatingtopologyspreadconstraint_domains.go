@@ -53,7 +53,7 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 	return d
 }
 
-// topologyDomain are the counted pods of one domain.
+// topologyDomain is a topology domain with its counted pods.
 type topologyDomain struct {
 	value string // of the topology key
 	pods  []*descheduling.Pod

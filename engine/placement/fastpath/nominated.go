@@ -11,9 +11,9 @@ import (
 )
 
 // Pods of at least the same priority that are nominated to a node must fit next to the pod. If they affect only
-// resources and ports, a score cache includes them, and is updated when they change. Pods of one class differ only on a
-// few nodes. The pod is nominated to them, they are reserved for its owner, or an Avoid Hold excludes them. These are
-// evaluated for the pod alone in each decision.
+// resources and ports, a score cache includes them, and is updated when they change. Pods of one class differ only on
+// nodes to which the pod is nominated, that are reserved for its owner, or that an Avoid Hold excludes. Each decision
+// evaluates these few nodes for the pod alone.
 
 // isNodeLocal reports whether nominated pods affect the class only through resources and
 // ports. Otherwise the reference evaluator decides.
@@ -116,7 +116,7 @@ func (e *Engine) collectPodNodes(pod *model.Pod) {
 	}
 }
 
-// filterInScan filters a node in a scan; marked nodes with their nominated pods.
+// filterInScan filters a node in a scan. It filters a marked node for the current pod.
 func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bool) failure {
 	if marked {
 		return e.filterForPod(ec, id)
@@ -124,7 +124,7 @@ func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bo
 	return ec.filter(e.index, id)
 }
 
-// applyPodNodes updates the nodes to evaluate for the pod alone.
+// applyPodNodes updates the cache with the results of the nodes that are evaluated for the pod alone.
 func (e *Engine) applyPodNodes(c *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {

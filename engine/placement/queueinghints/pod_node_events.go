@@ -113,7 +113,8 @@ func (h *Hints) constraints() []plugins.Constraint {
 }
 
 // hadAntiAffinity reports whether p may have excluded a domain for the pod: by anti-affinity
-// of either, or because p matches the pod's affinity to itself.
+// of either, or because both p and the pod match the pod's affinity. In the latter case p
+// prevented the exception for the first pod with affinity to itself.
 func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
 	spec := h.ev.Pod.Spec
 	if p == nil || len(spec.AntiAffinity)+len(spec.Affinity)+len(p.Spec.AntiAffinity) == 0 {
