@@ -114,7 +114,7 @@ func (s *Source) pods() kind {
 
 // podDetails returns the PodDetails of a pod.
 func podDetails(obj any) scheduling.Event {
-	p, _ := obj.(*corev1.Pod) // as it was converted before
+	p, _ := obj.(*corev1.Pod) // kind.convert has checked the type
 	return PodDetails{string(p.UID), conversion.PodDetails(p)}
 }
 
@@ -128,7 +128,7 @@ func (s *Source) nodes() kind {
 
 // nodeReadiness returns the NodeReadiness of a node.
 func nodeReadiness(obj any) scheduling.Event {
-	n, _ := obj.(*corev1.Node) // as it was converted before
+	n, _ := obj.(*corev1.Node) // kind.convert has checked the type
 	return NodeReadiness{string(n.UID), conversion.NotReady(n)}
 }
 

@@ -69,7 +69,7 @@ func (h *Host) createDirs(path string) []string {
 }
 
 // delegate creates the v2 cgroup at path with its ancestors, and enables the controllers in the
-// ancestors' cgroup.subtree_control. This fails for an ancestor other than the root that has processes.
+// ancestors' cgroup.subtree_control. This fails for an ancestor with processes, except for the machine's root.
 func (h *Host) delegate(path string) error {
 	dir := h.unified
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")

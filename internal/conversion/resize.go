@@ -65,7 +65,8 @@ func effectiveContainers(pod *corev1.Pod, list []corev1.Container, resizable fun
 }
 
 // resizeStatus returns the status of a container whose resources differ from the specification, or
-// nil. Most running containers have a status with the same resources.
+// nil. If the resize is infeasible, it returns the status without comparing. Most running containers
+// have a status with the same resources.
 func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1.ContainerStatus {
 	if pod.Spec.NodeName == "" {
 		return nil
@@ -82,7 +83,7 @@ func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1
 	return nil
 }
 
-// maxResources returns the largest amount of each resource.
+// maxResources returns the largest amount of each resource. It ignores desired if the resize is infeasible.
 func maxResources(desired, actual, allocated corev1.ResourceList, infeasible bool) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	lists := []corev1.ResourceList{actual, allocated}

@@ -24,12 +24,12 @@ type Driver struct {
 	Now func() time.Time
 	// ConvertBudget converts a disruption budget.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
+	// OnDebitForbidden is called with each budget whose debit the API server rejects. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
-	// OnUndoFailed is called with a request that cannot clear a condition or refund a debit. It may be nil.
+	// OnUndoFailed is called with each failed request to clear a condition or to refund a debit. It may be nil.
 	OnUndoFailed func(a displacement.Action, err error)
-	// UndoTimeout limits how long a displacement of a client is undone. The context of Run, which may have ended the
-	// displacement, does not cancel that. 0: as long as the requests take.
+	// UndoTimeout limits the time for undoing a displacement on a Store that is not an EvictionStore; 0: no limit. The end
+	// of Run's context may be the reason for the undoing and does not cancel it.
 	UndoTimeout time.Duration
 	// WithTimeout is context.WithTimeout by the clock of Now. Nil selects context.WithTimeout.
 	WithTimeout func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
@@ -73,7 +73,7 @@ func (d *Driver) Run(ctx context.Context, s Store, spec displacement.Spec) (*dis
 	}
 }
 
-// noteFailure keeps the failure of a displacement, and reports that of its undoing.
+// noteFailure keeps the failure of a displacement. It reports a failure of its undoing to OnUndoFailed instead.
 func (r *run) noteFailure(a displacement.Action, err error, s displacement.Status) {
 	switch {
 	case a.Stage() != displacement.Undoing:
@@ -83,7 +83,7 @@ func (r *run) noteFailure(a displacement.Action, err error, s displacement.Statu
 	}
 }
 
-// statusOf converts the error of a request. A record has no precondition: every other rejection is permanent.
+// statusOf converts the error of a request. A WriteRecord has no precondition, so each of its rejections is permanent.
 func statusOf(action displacement.Action, err error) displacement.Status {
 	_, isRecord := action.(displacement.WriteRecord)
 	switch {
@@ -108,7 +108,7 @@ func isPermanent(err error) bool {
 type run struct {
 	*Driver
 	store     Store
-	evictions EvictionStore // nil: not for evictions
+	evictions EvictionStore // nil if store is not an EvictionStore
 	spec      *displacement.Spec
 	failure   Failure
 
@@ -132,8 +132,8 @@ type readBudget struct {
 	object *policyv1.PodDisruptionBudget
 }
 
-// enterStage takes the lock while the budgets of an eviction are debited. Its client cannot cancel the later stages, and
-// no caller the undoing.
+// enterStage begins a stage. On an EvictionStore it holds the lock during Granting, and the client cannot cancel the
+// later stages. On another store the caller cannot cancel the undoing.
 func (r *run) enterStage(ctx context.Context, s displacement.Stage) {
 	if r.ctx != nil && r.stage == s {
 		return
@@ -224,14 +224,14 @@ func (r *run) execute(action displacement.Action) (displacement.Result, error) {
 // errNoEvictions is returned if the spec of an eviction is run on a store of another kind.
 var errNoEvictions = errors.New("the store does not serve evictions")
 
-// addBudget returns a budget that was read as a model.
+// addBudget converts a budget that was read or updated, and keeps the object for objectOf.
 func (r *run) addBudget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	m := r.ConvertBudget(b)
 	r.budgets = append(r.budgets, readBudget{m, b})
 	return m
 }
 
-// objectOf returns a budget as it was read.
+// objectOf returns the object from which addBudget converted m, or nil.
 func (r *run) objectOf(m *model.Budget) *policyv1.PodDisruptionBudget {
 	for i := len(r.budgets) - 1; i >= 0; i-- {
 		if r.budgets[i].model == m {

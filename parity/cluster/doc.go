@@ -10,8 +10,9 @@
 // have claims. The command simulates the other components: the kubelet that removes deleted
 // pods, and the last step of the volume controller for a binding.
 //
-// For the second part it holds a Lease as kube-controller-manager does, next to which no
-// controller may start. It renews the Leases of all nodes except one, and taints another.
+// For the second part the command holds a Lease as kube-controller-manager does, and checks
+// that `berth controller` does not start meanwhile. Then it renews the Leases of all nodes
+// except one, and taints another node.
 //
 // For the third part kube-scheduler places the pods, so `berth descheduler` cannot use
 // Holds. It must not move pods without effect in five cases in which compatible mode evicts

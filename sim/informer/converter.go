@@ -98,8 +98,8 @@ func (v *Converter) remove(inputs []Input, k store.Kind, key string) []Input {
 // Pod converts a pod.
 func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.converter.Pod(p) }
 
-// Compile converts an object, or returns nil if scheduling does not read it. Of a finished pod
-// it returns the eviction by its node, if any.
+// Compile converts an object, or returns nil if scheduling does not read it. For a finished pod
+// it returns the eviction by the pod's node, if any.
 func (v *Converter) Compile(o store.Object) any {
 	if p, ok := o.(*corev1.Pod); ok && store.Finished(p) {
 		if e := v.converter.Eviction(p); e != nil {

@@ -21,7 +21,7 @@ type budgetHistory struct {
 	refunded     map[string]time.Time // when an entry was refunded, by pod
 }
 
-// staleness returns how long an actor that decides by its cache may not have observed a change.
+// staleness returns the maximum time until an actor that decides by its cache has observed a change.
 func (a *Checker) staleness() time.Duration {
 	return 30*time.Second + 4*(a.w.Options().Lag+a.w.Options().Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
 }
@@ -72,8 +72,8 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 	}
 }
 
-// noteScaleIncrease records that a new pod increases the scale of its owner, which budgets of other pods of the owner
-// expect.
+// noteScaleIncrease records that a new pod increases the scale of its owner. This increases the expected pods of budgets
+// that select other pods of the owner.
 func (a *Checker) noteScaleIncrease(p *corev1.Pod) {
 	owner := metav1.GetControllerOfNoCopy(p)
 	for key, history := range a.budgets {
@@ -104,9 +104,9 @@ func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget
 	return c.CurrentHealthy - c.DesiredHealthy
 }
 
-// checkDebit checks BudgetRespected of an update of a budget by the scheduler or the API server. The budget must allow as
-// many disruptions as are debited. It ignores changes that the displacing actor cannot have observed. The scheduler decides
-// by its cache, the API server by the store.
+// checkDebit checks the invariant BudgetRespected for an update of a budget by the scheduler or the API server: the
+// budget must allow as many disruptions as are debited. It ignores changes that the displacing actor may not have observed.
+// The scheduler decides by its cache, the API server by the store.
 func (a *Checker) checkDebit(before, b *policyv1.PodDisruptionBudget) {
 	names, taken := newEntries(before, b), before.Status.DisruptionsAllowed-b.Status.DisruptionsAllowed
 	maxLag := 2 * a.w.Latency()
@@ -132,7 +132,7 @@ func (a *Checker) checkDebit(before, b *policyv1.PodDisruptionBudget) {
 	}
 }
 
-// newEntries returns the pods that an update of a budget adds an entry for, sorted.
+// newEntries returns the names of the pods whose entries an update of a budget adds or renews, sorted.
 func newEntries(before, b *policyv1.PodDisruptionBudget) (names []string) {
 	for name, at := range b.Status.DisruptedPods {
 		if old, exists := before.Status.DisruptedPods[name]; !exists || !old.Time.Equal(at.Time) {
@@ -143,7 +143,7 @@ func newEntries(before, b *policyv1.PodDisruptionBudget) (names []string) {
 	return names
 }
 
-// countHealthy returns the number of the named pods that are healthy.
+// countHealthy returns the number of the named pods that are healthy and have no entry in b.
 func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.API().Pod(store.Key(b.Namespace, name))

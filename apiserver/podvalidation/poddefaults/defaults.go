@@ -108,8 +108,8 @@ func defaultRequests(resources *corev1.ResourceRequirements) {
 
 // defaultPodLevelResources completes partial pod-level resources. Missing limits of huge pages are the
 // sums of the containers' limits. If the pod then has limits, missing requests are the sums of the
-// containers' requests, or else the pod's limits. Requests of huge pages, which cannot be overcommitted,
-// are always the pod's limits.
+// containers' requests, or else the pod's limits. Missing requests of huge pages, which cannot be
+// overcommitted, are the pod's limits.
 func defaultPodLevelResources(pod *corev1.Pod) {
 	podResources := pod.Spec.Resources
 	if podResources == nil || len(podResources.Limits) == 0 && len(podResources.Requests) == 0 {

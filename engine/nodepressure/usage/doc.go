@@ -20,9 +20,9 @@
 //	pids          processes, 1 by default
 //	volume/NAME   bytes in a volume of the pod
 //
-// The same annotation of a node is its own usage, since the node was first observed. Its keys are memory, disk
-// (on nodefs), inodes (there) and pids. Reclaiming resets two more keys to 0: images, the bytes of unused
-// images, and containers, the bytes of terminated containers.
+// The same annotation of a node is the node's own usage; TIME counts from the creation of the node. Its keys are memory,
+// disk (on nodefs), inodes (on nodefs) and pids. Two more keys are images, the bytes of unused images, and containers,
+// the bytes of terminated containers. Reclaiming resets both to 0.
 //
 // Annotation sim.berth.dev/capacity of a node is its capacity beyond status.capacity:
 //
