@@ -12,7 +12,7 @@ import (
 type Allocation struct {
 	// Allocated are the resources that the node has admitted.
 	Allocated *runtime.Resources `json:"allocated"`
-	// Actual are the resources that the runtime has applied, nil if they are the allocated ones.
+	// Actual are the resources that the runtime has applied; nil if they equal Allocated.
 	Actual *runtime.Resources `json:"actual,omitempty"`
 }
 

@@ -53,8 +53,8 @@ type Pod struct {
 	// FirstBlock is its first block, Block the current one.
 	FirstBlock *evacuation.Block `json:"firstBlock,omitempty"`
 	Block      *evacuation.Block `json:"block,omitempty"`
-	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
-	// empty, until Field changes. Suggestions are changes that would make it schedulable.
+	// PendingReason is why the replacement is pending. Permanent is set if no node could run it, even
+	// without other pods, until Field of the pod changes. Suggestions would make it schedulable.
 	PendingReason string   `json:"pendingReason,omitempty"`
 	Permanent     bool     `json:"permanent,omitempty"`
 	Field         string   `json:"field,omitempty"`

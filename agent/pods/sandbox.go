@@ -201,7 +201,7 @@ func (p *pod) handleSandboxLost(id string) {
 // sandboxConfig returns the CRI configuration of the pod's sandbox. p.mu must be held.
 func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 	r, pod := p.runner, p.object
-	users, _ := r.userNamespace(pod) // without one, no container is created in an adopted sandbox
+	users, _ := r.userNamespace(pod) // after an error, containerConfig fails, so the sandbox gets no containers
 	c := &cri.PodSandboxConfig{
 		Metadata:     &cri.PodSandboxMetadata{Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: attempt},
 		Hostname:     hostname(pod, r.opts.DNS.Domain),

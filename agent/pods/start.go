@@ -70,8 +70,8 @@ func (p *pod) reportWaiting(c *run, err error) time.Duration {
 }
 
 // startContainer performs the remaining steps until the container runs and its postStart hook has
-// completed. It may be called again after an error. ctx ends when the container is to be stopped;
-// calls that change the runtime's state are not interrupted.
+// completed. It may be called again after an error. ctx ends when the container is to be stopped.
+// The end of ctx does not interrupt calls that change the runtime's state.
 func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if done, err := p.adoptContainer(ctx, c); done || err != nil {
 		return err

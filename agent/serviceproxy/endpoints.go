@@ -18,7 +18,7 @@ type endpoint struct {
 	terminating  bool
 	node         string
 	local        bool     // on a node of this machine
-	zones, nodes []string // of its hints
+	zones, nodes []string // that its hints name
 }
 
 // location has the nodes that run on this machine, and their zone.

@@ -36,7 +36,7 @@ type Proxy struct {
 	dirty        map[string]bool // keys of Services
 	nodesChanged bool            // a node of this machine has changed
 	wake         chan struct{}
-	stale        []*staleFlows // by table; flows that changes which are not yet in the kernel make stale
+	stale        []*staleFlows // by table: flows made stale by changes that are not yet in the kernel
 	routes       *routes
 }
 

@@ -47,8 +47,8 @@ var (
 	errFull           = errors.New("range is full")
 )
 
-// clusterIPAllocator allocates cluster IPs from a range, and from further ranges when it is full or a user requests an
-// address of them.
+// clusterIPAllocator allocates cluster IPs from a range. It uses further ranges when the range is full or a user requests
+// an address in one of them.
 type clusterIPAllocator struct {
 	network   netip.Prefix
 	maxBits   int // the number of address bits that vary in automatic allocations

@@ -104,8 +104,8 @@ func (m *Machine) decide(v budget.Verdict) Action {
 	return m.debitVerdict(v.Debits)
 }
 
-// debitVerdict debits the budgets one after another. If a budget has changed since it was read, the attempt fails. A
-// failed attempt keeps its debits for the next attempt.
+// debitVerdict debits the budgets one after another. If a budget has changed since it was read, another attempt begins,
+// which keeps the debits made so far.
 func (m *Machine) debitVerdict(budgets []*model.Budget) Action {
 	if len(budgets) == 0 {
 		return m.checkLate()

@@ -23,10 +23,10 @@ type policy interface {
 	prepare(t *step)
 	// begin starts moves. It is called after the moves in progress were advanced.
 	begin(t *step)
-	// check returns why the eviction of a move, which was prepared or refused, must not be requested now, or "". final
-	// reports that it must not be requested at all.
+	// check returns why the eviction of a prepared or refused move must not be requested now, or "". final reports whether
+	// it must never be requested.
 	check(t *step, x *Move) (reason string, final bool)
-	// debit records an eviction, which is requested now, in the budgets of the pod, once.
+	// debit debits the budgets of the pod for an eviction that is requested now. A retry does not debit them again.
 	debit(t *step, x *Move)
 	// withdraw returns a move whose pod was not evicted to Waiting. If permanent, a retry fails until something changes.
 	withdraw(now time.Time, x *Move, reason string, permanent bool)
@@ -91,7 +91,7 @@ func (m *Machine) HandleResult(now time.Time, id uint64, r Result) {
 }
 
 // Step returns the actions to take now. Call it again after changes of the view, after HandleResult, and at the
-// returned time at the latest; a zero time means that no timeout is pending.
+// returned time at the latest. A zero time means that no timeout is pending.
 func (m *Machine) Step(now time.Time) ([]Action, time.Time) {
 	t := &step{Machine: m, now: now, replacements: map[string]bool{}}
 	for _, x := range m.moves {

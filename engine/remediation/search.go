@@ -46,8 +46,8 @@ type Result struct {
 const (
 	maxSteps      = 4
 	maxChanges    = 6
-	maxNodes      = 40  // whose verdicts are followed
-	nodesPerKind  = 3   // of these, with verdicts of one kind
+	maxNodes      = 40  // nodes for whose verdicts changes are tried
+	nodesPerKind  = 3   // limit of these nodes for each kind of verdict
 	defaultTrials = 240 // in a small cluster
 	// maxAlternatives limits the label values and the pods with volumes that are tried for a verdict.
 	maxAlternatives = 4

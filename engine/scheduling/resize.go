@@ -180,7 +180,7 @@ func (m *Machine) sendResizePreemption(now time.Time, r *resize, pod *model.Pod,
 		m.sendNomination(now, n)
 	case slices.ContainsFunc(p.Victims, displacement.Preemption.IsTerminating):
 		m.awaitResizeVictims(now, r)
-	default: // only pods without a Bind, which have left the node
+	default: // the victims were assumed pods without a Bind, which are back in the queue
 		r.preemption = nil
 		m.evaluateResize(r)
 	}

@@ -89,8 +89,8 @@ func (r *Runtime) open() (err error) {
 	return r.restore()
 }
 
-// limitCPU moves the zygote out of the cgroup of the control plane, which may be this process's. Its children inherit the
-// cgroup: shims, and containers and commands until they join the cgroup of their pod.
+// limitCPU moves the zygote out of the cgroup of the control plane, which may be this process's. The zygote's children
+// inherit its cgroup: shims, and containers and commands until they join the cgroup of their pod.
 func (r *Runtime) limitCPU(pid int) {
 	if err := r.host.AddRuntimeProcess(pid); err != nil {
 		r.log.Error(err, "Failed to limit the CPU time of shims and commands", "pid", pid)

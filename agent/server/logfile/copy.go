@@ -19,8 +19,8 @@ const (
 )
 
 // Copy writes the part of the log at path that q requests. Without Follow it returns os.ErrNotExist if the log does not
-// exist. With Follow it waits for the log, and returns when ctx is done, or when everything is copied and ended reports
-// that the container writes no more.
+// exist. With Follow it waits for the log. It then returns when ctx is done, or when ended reports that the container
+// writes no more and everything is copied.
 func Copy(ctx context.Context, out io.Writer, path string, q Request, ended func(context.Context) (bool, error)) error {
 	current, err := openLog(ctx, path, q, ended)
 	if err != nil || current == nil {

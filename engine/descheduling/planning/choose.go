@@ -77,8 +77,8 @@ func MoveKey(m *Move) BackoffKey {
 // WorkloadKey returns the backoff key of all moves of an owner's pods.
 func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID} }
 
-// chooseNode finds the node on which the scheduler would put the replacement, on a fork without the
-// pod, and sets the target and the gain of the move.
+// chooseNode finds the node on which the scheduler would put the replacement if the pod did not exist.
+// It sets the target and the gain of the move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
 	replacement := ExpectedReplacement(m.Pod, "")
 	s := &p.summary

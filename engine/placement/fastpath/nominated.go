@@ -12,8 +12,8 @@ import (
 
 // Pods of at least the same priority that are nominated to a node must fit next to the pod. If they affect only
 // resources and ports, a score cache includes them, and is updated when they change. Pods of one class differ only on
-// nodes to which the pod is nominated, that are reserved for its owner, or that an Avoid Hold excludes. Each decision
-// evaluates these few nodes for the pod alone.
+// a few nodes: the nominated node, nodes reserved for the owner, and nodes that an Avoid Hold excludes. Each decision
+// evaluates these nodes for the pod alone.
 
 // isNodeLocal reports whether nominated pods affect the class only through resources and
 // ports. Otherwise the reference evaluator decides.

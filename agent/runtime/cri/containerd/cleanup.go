@@ -25,8 +25,8 @@ func (d *Daemon) Destroy(ctx context.Context) error {
 	return errors.Join(err, ForceCleanup(d.options))
 }
 
-// Cleanup removes what a killed daemon with these options left behind. It succeeds if nothing
-// remains.
+// Cleanup removes what a killed daemon with these options left behind. It succeeds if there is
+// nothing to remove.
 func Cleanup(ctx context.Context, o Options) error {
 	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
 		return ForceCleanup(o)
