@@ -105,7 +105,7 @@ func (r *Result) NumNotMoved() int {
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Deleted }
 
 // CannotProgress reports whether waiting cannot help: all remaining pods are blocked
-// permanently, directly or by a replacement that can never be scheduled. It requires explain.
+// permanently, directly or by a replacement that can never be scheduled. Call explain first.
 func (r *Result) CannotProgress() bool {
 	permanent := map[string]bool{}
 	for i := range r.Pods {

@@ -4,11 +4,12 @@
 //	/ui/session      POST exchanges the code of a one-time link for a session cookie
 //	/ui/api/...      the JSON output of commands, once or, for Accept: text/event-stream, whenever it has changed
 //	/ui/api/fleet    a stream of the changes of nodes and pods
+//	/ui/api/history/ the data of earlier times from a recording
 //	/ui/api/simulate POST runs a scenario and streams its states
 //	/ui/cluster/...  lists and watches of the API server, from a fixed list of paths
 //
-// The server has no permissions. Each request for data uses the credentials of its user, which the API server
-// authorizes. They are the bearer token of the request, or the kubeconfig of the user who opened the one-time link.
-// The page and the API server have different origins, so pages that pods serve through the API server's proxy cannot
-// read the page's credentials.
+// The server has no permissions. The API server authorizes each request for data as a request of its user. With a
+// one-time link, this is the user of the kubeconfig. Otherwise it is the user of the request's bearer token, or of its
+// client certificate, which the server passes on as a front proxy. The page and the API server have different origins, so
+// pages that pods serve through the API server's proxy cannot read the page's credentials.
 package ui

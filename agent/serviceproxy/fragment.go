@@ -195,8 +195,8 @@ func (b *portBuilder) addDistribution(kind string, endpoints []netip.AddrPort) s
 	return name
 }
 
-// addLocalDistribution returns the name of the chain for the policy Local. Without local endpoints packets are
-// dropped, so that the client tries another node.
+// addLocalDistribution returns the name of the chain for the policy Local. If only other machines have endpoints, the
+// chain drops packets, so that the client tries another node.
 func (b *portBuilder) addLocalDistribution() string { return b.addDistributionOrDrop("local", b.local) }
 
 // addDistributionOrDrop is addDistribution, but returns dropChain if endpoints is empty and the Service has

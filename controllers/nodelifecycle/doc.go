@@ -1,5 +1,5 @@
 // Package nodelifecycle executes the decisions of engine/nodelifecycle. It sets the conditions of unresponsive
-// nodes to Unknown, converts conditions to taints, and marks pods on nodes that are not ready.
+// nodes to Unknown, converts conditions to taints, and marks the pods of unready nodes as not ready.
 //
 //	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown  ──▶ node status, if the Lease was not renewed meanwhile
 //	             its own clock ──┘    └──▶ UpdateTaints ──▶ spec.taints, if the node is unchanged

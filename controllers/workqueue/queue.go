@@ -29,8 +29,8 @@ type Queue[K comparable] struct {
 // ReconcileFunc is runner.ReconcileFunc. A panic counts as an error.
 type ReconcileFunc[K comparable] = runner.ReconcileFunc[K]
 
-// New returns a Queue that is shut down when ctx is done. queue is its name in metrics, the upstream name where there
-// is one. action describes the work in log messages, such as "Binding the claim".
+// New returns a Queue that is shut down when ctx is done. The argument queue is its name in metrics: the name that
+// Kubernetes uses, if any. The argument action describes the work in log messages, such as "Binding the claim".
 func New[K comparable](ctx context.Context, queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
 	return newQueue(ctx, runner.Production(), queue, action, log, reconcile)
 }

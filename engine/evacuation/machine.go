@@ -28,7 +28,8 @@ type policy interface {
 	check(t *step, x *Move) (reason string, final bool)
 	// debit debits the budgets of the pod for an eviction that is requested now. A retry does not debit them again.
 	debit(t *step, x *Move)
-	// withdraw returns a move whose pod was not evicted to Waiting. If permanent, a retry fails until something changes.
+	// withdraw returns a move whose pod was not evicted to Waiting, or ends it. If permanent, a retry fails until
+	// something changes.
 	withdraw(now time.Time, x *Move, reason string, permanent bool)
 	// observePlaced is called in each Step for a move whose replacement is scheduled.
 	observePlaced(t *step, x *Move)
@@ -147,7 +148,7 @@ func (t *step) isOver(since time.Time, timeout time.Duration) bool {
 	return timeout > 0 && t.isDue(since.Add(timeout))
 }
 
-// wait delays a move that is not evicted yet by d.
+// wait delays a move by d, for a reason. The pod of the move must not be evicted yet.
 func (t *step) wait(x *Move, reason string, d time.Duration) {
 	x.Reason, x.notBefore = reason, t.now.Add(d)
 	t.wakeAt(x.notBefore)

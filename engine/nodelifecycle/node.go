@@ -56,7 +56,7 @@ const (
 	TaintUnschedulable      = "node.kubernetes.io/unschedulable"
 )
 
-// Node is a node as the API has it.
+// Node has the fields of a Node object that this package reads.
 type Node struct {
 	Name, UID string
 	Zone      string // see ZoneName

@@ -19,7 +19,8 @@
 //
 //   - A Step evicts at most one pod for a threshold. All pods over their local storage limits are
 //     evicted together, and that Step handles no threshold.
-//   - Critical pods (static, mirror, system priority classes) are never evicted.
+//   - Critical pods (static pods, mirror pods, and pods with at least the priority of system-cluster-critical)
+//     are never evicted.
 //   - Measurements that are not newer than in the previous Step evict no pod.
 //   - A pod without usage statistics is evicted first: it may use any amount.
 //   - A Step in which no threshold is met does not allocate.

@@ -21,8 +21,8 @@ type Observation struct {
 type Stat struct {
 	Known               bool
 	Available, Capacity int64 // bytes, inodes or processes
-	// Time is when it was measured. A Stat causes no eviction unless it is newer than the previous one;
-	// zero: it counts as newer.
+	// Time is when the signal was measured. A Stat causes no eviction unless it is newer than the previous
+	// one. A Stat with a zero Time counts as newer.
 	Time time.Time
 }
 

@@ -15,7 +15,7 @@ type podsOnNode struct {
 	// covered.
 	budgets   [][]int32
 	nominated []*model.Pod // owned by the State and valid until it changes
-	// placeholders is how many nominated pods are placeholders of reservations.
+	// placeholders is the number of nominated pods that are placeholders of reservations.
 	placeholders int
 }
 

@@ -10,7 +10,7 @@
 //	                        └──┼───────────── backoff  unschedulable
 //	                           │                 ▲       │
 //	                           └─────────────────┴───────┘
-//	AddGated: gated pods wait until they are updated or an event of the gate's plugin.
+//	AddGated: gated pods wait for an update, or for an event of the gate's plugin.
 //
 // Pods are ordered by priority, then by the time they were added, then by name. The
 // backoff doubles from Config.InitialBackoff to Config.MaxBackoff with the number of

@@ -73,8 +73,8 @@ func (m *Machine) reportBound(now time.Time, a *attempt) {
 	})
 }
 
-// handleFirstBindOutcome handles the outcome of the attempt's first Bind, however late. Done
-// reports the binding.
+// handleFirstBindOutcome handles the outcome of the attempt's first Bind, however late. A Done
+// outcome has reported the binding.
 func (m *Machine) handleFirstBindOutcome(now time.Time, a *attempt, o Outcome) {
 	delete(m.attemptsByEffect, o.ID)
 	a.firstBindID, a.boundReported = 0, o.Result == Done

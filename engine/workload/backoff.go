@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// The delay after a pod failed soon after its start, doubled by each further failure.
+// InitialBackoff is the delay after a pod failed soon after its start. Each further failure doubles it, up to MaxBackoff.
 const (
 	InitialBackoff = 10 * time.Second
 	MaxBackoff     = 10 * time.Minute
 )
 
-// quickFailure is the runtime below which a failure counts as quick; a longer one resets the delay.
+// quickFailure is the runtime below which a failure counts as quick. A failure after a longer runtime resets the delay.
 const quickFailure = MaxBackoff
 
 // PodFailure is the failure of a pod of one owner on a node.

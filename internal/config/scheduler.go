@@ -26,8 +26,8 @@ type KubeScheduler struct {
 	// option of BerthConfiguration. Preemption is false if DefaultPreemption is disabled at
 	// postFilter.
 	Profiles []framework.Config
-	// Extenders are in calling order. The resources they manage are in Fit.IgnoredResources of each
-	// profile.
+	// Extenders are in calling order. Their managed resources with ignoredByScheduler are in
+	// Fit.IgnoredResources of each profile.
 	Extenders                  Extenders
 	LeaderElection             LeaderElection
 	Client                     ClientConnection

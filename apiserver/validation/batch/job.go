@@ -91,7 +91,7 @@ func PrepareJobForCreate(job *batchv1.Job) {
 	}
 }
 
-// PrepareJobForUpdate clears fields of disabled feature gates.
+// PrepareJobForUpdate clears the template's fields of disabled feature gates.
 func PrepareJobForUpdate(job, old *batchv1.Job) {
 	podstrategy.PrepareTemplate(&job.Spec.Template, &old.Spec.Template)
 }
