@@ -9,7 +9,7 @@
 //	/ui/cluster/...  lists and watches of the API server, from a fixed list of paths
 //
 // The server has no permissions. The API server authorizes each request for data as a request of its user. With a
-// one-time link, this is the user of the kubeconfig. Otherwise it is the user of the request's bearer token, or of its
-// client certificate, which the server passes on as a front proxy. The page and the API server have different origins, so
-// pages that pods serve through the API server's proxy cannot read the page's credentials.
+// one-time link, this is the user of the kubeconfig. Otherwise it is the user of the request's bearer token or client
+// certificate. As a front proxy, the server names the certificate's user in headers. The page and the API server have
+// different origins, so pages that pods serve through the API server's proxy cannot read the page's credentials.
 package ui

@@ -21,7 +21,7 @@
 //
 // Invariants:
 //
-//   - Filtered: no pod is evicted that the profile's evictor protects.
+//   - Filtered: a run does not evict pods that the profile's evictor protects.
 //   - Limited: no node, namespace or run loses more pods than the policy allows.
 //   - Ordered: equal snapshots and policies give equal candidates in equal order. Where the
 //     Kubernetes descheduler leaves an order open (nodes, pods of a node), it is by name.

@@ -97,8 +97,8 @@ func (r *Runtime) limitCPU(pid int) {
 	}
 }
 
-// lockTimeout bounds the wait for the lock of a killed agent. A child that it was just starting
-// holds the lock until it executes.
+// lockTimeout bounds the wait for the lock of a killed agent. A child that the agent was starting
+// holds the lock until its execve.
 const lockTimeout = 2 * time.Second
 
 // lockDir locks the directory against other runtimes.

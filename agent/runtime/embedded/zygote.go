@@ -78,9 +78,9 @@ func (s *shimFactory) start(ctx context.Context, request string, files []int) (*
 	}
 }
 
-// requestFork requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
-// the container is abandoned, and the zygote is killed so that the next request does not wait. An
-// unclaimed shim does not start its container.
+// requestFork requests a fork. If the zygote does not answer, a fork may exist. requestFork then returns
+// an error and kills the zygote, so that the next request does not wait. The caller abandons the
+// container: an unclaimed shim does not start it.
 func (s *shimFactory) requestFork(request string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {
 		return 0, err

@@ -97,8 +97,8 @@ type countSlot struct {
 	present int32
 }
 
-// affinityTerm is a domain counter with a weight. With slot 0 the topology is
-// fine-grained; its result is in slotFlags or slotAffinityScore.
+// affinityTerm is a domain counter with a weight. With slot 0 the topology is fine-grained
+// (cluster.Topology.FineGrained), and its result is in slotFlags or slotAffinityScore.
 type affinityTerm struct {
 	counter *cluster.DomainCounter
 	slot    int
