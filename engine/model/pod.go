@@ -15,7 +15,7 @@ type Pod struct {
 
 	Created      time.Time
 	Scheduled    time.Time // transition time of PodScheduled=True; zero if the condition is not True
-	Started      time.Time // status.startTime; zero if unknown (preemption uses the current time)
+	Started      time.Time // status.startTime; zero if unknown (preemption treats the pod as the youngest)
 	Deleting     bool      // deletionTimestamp is set
 	GraceSeconds int64     // deletion grace period in seconds
 	Phase        Phase
