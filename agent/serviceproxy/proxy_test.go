@@ -101,6 +101,34 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// TestProxyOfVirtualNodes checks that the proxy reads the pod CIDRs of this machine's nodes from the API server. With the
+// internal policy Local, a pod then reaches only the endpoints on its node.
+func TestProxyOfVirtualNodes(t *testing.T) {
+	m := newMachine(t)
+	pod, other, a, b := m.startPod("client"), m.startPod("other"), m.startPod("a"), m.startPod("b")
+	node := func(name string, pods ...*testPod) *corev1.Node {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		for _, p := range pods {
+			n.Spec.PodCIDRs = append(n.Spec.PodCIDRs, p.ip.String()+"/32")
+		}
+		return n
+	}
+	local := corev1.ServiceInternalTrafficPolicyLocal
+	s := service(func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local })
+	endpoints := slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n2", b.ip, "ready"))
+	client := fake.NewClientset(node("n1", pod, a), s, endpoints[0])
+	_, stop := m.runProxy(client, func(o *Options) { o.Nodes = []string{"n1", "n2"} })
+	defer stop()
+	respondsFrom := func(p *testPod, want string) func() bool {
+		return func() bool { return m.countResponses(p, "10.96.7.7:80", 10)[want] == 10 }
+	}
+	m.eventually("the pod of n1 reaches the endpoint on n1", respondsFrom(pod, "a"))
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), node("n2", other, b), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.eventually("the pod of n2 reaches the endpoint on n2", respondsFrom(other, "b"))
+}
+
 // TestKeepRules checks that the tables remain with KeepRules. RemoveUnused removes them, but not those
 // of a running proxy.
 func TestKeepRules(t *testing.T) {
