@@ -77,7 +77,7 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 	return config, nil
 }
 
-// mounts returns the mounts of a container, those of no volume included, and its block devices.
+// mounts returns the mounts of a container, including those that no volume provides, and its block devices.
 func (p *pod) mounts(c *run, pod *corev1.Pod, spec *corev1.Container, env *environment, users *cri.UserNamespace) ([]*cri.Mount, []*cri.Device, error) {
 	volumes, devices, err := p.runner.opts.Volumes.Mounts(pod, spec, env.expandPath)
 	if err != nil {

@@ -23,7 +23,7 @@ type environment struct {
 	container *corev1.Container
 	services  map[string]string
 	values    map[string]string
-	// sources caches the data of config maps and secrets by kind and name.
+	// sources caches the data of ConfigMaps and Secrets by kind and name.
 	sources map[string]map[string]string
 }
 
@@ -73,7 +73,7 @@ func (e *environment) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-// addEnvFrom adds all keys of a config map or secret.
+// addEnvFrom adds all keys of a ConfigMap or Secret.
 func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) error {
 	var data map[string]string
 	var err error
@@ -113,7 +113,7 @@ func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value stri
 	return "", false, fmt.Errorf("env %s: valueFrom: unsupported source; use fieldRef, resourceFieldRef, configMapKeyRef or secretKeyRef", v.Name)
 }
 
-// resolveKey returns the value of a key of a config map or secret. title is the kind in messages.
+// resolveKey returns the value of a key of a ConfigMap or Secret. title is the kind in messages.
 func (e *environment) resolveKey(ctx context.Context, kind, title, name, key string, optional *bool) (string, bool, error) {
 	data, err := e.readSource(ctx, kind, name, optional)
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *environment) resolveKey(ctx context.Context, kind, title, name, key str
 	return value, ok, nil
 }
 
-// readSource returns the data of a config map or secret. An optional object that does not exist
+// readSource returns the data of a ConfigMap or Secret. An optional object that does not exist
 // has no data.
 func (e *environment) readSource(ctx context.Context, kind, name string, optional *bool) (map[string]string, error) {
 	if data, ok := e.sources[kind+"/"+name]; ok {

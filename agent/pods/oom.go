@@ -19,7 +19,7 @@ type oomKillLog struct {
 	containers map[string]bool // by ID
 }
 
-// start opens /dev/kmsg at its end. Without it only cgroup counters are used.
+// start opens /dev/kmsg at its end. If that fails, the Runner detects OOM kills only with cgroup counters.
 func (l *oomKillLog) start(log klog.Logger) {
 	l.containers = map[string]bool{}
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)

@@ -15,12 +15,11 @@ import (
 	"github.com/berthproject/berth/agent/userns"
 )
 
-// Options configures a Runner. Fields that are not marked optional are required.
+// Options configures a Runner. Service, NodeName, Node, Root, Images and Volumes are required.
 type Options struct {
 	Service runtime.Service
-	// Client uses the node's credential. It reads config maps, secrets and services for environment variables, runtime
-	// classes, and the node's pods to detect orphans. Optional: without it these objects are unavailable and orphans
-	// are not removed.
+	// Client uses the node's credential. It reads ConfigMaps, Secrets, Services and RuntimeClasses. Optional: without it
+	// these objects are unavailable.
 	Client kubernetes.Interface
 	// NodeName is the node whose pods the Runner runs.
 	NodeName string
@@ -34,7 +33,7 @@ type Options struct {
 	// Cgroups manages the machine's cgroups. Optional: without it pods have no cgroup and no
 	// pod-level limits.
 	Cgroups Cgroups
-	// CgroupRoot is the cgroup of the node, "/" for a whole machine.
+	// CgroupRoot is the cgroup of the node. The default is "/", a whole machine.
 	CgroupRoot string
 	Images     Images
 	Volumes    Volumes
@@ -46,7 +45,7 @@ type Options struct {
 	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod that is
 	// being deleted, or ctx ends. Containers get their stop signal after that. Optional.
 	AwaitEndpoints func(ctx context.Context, addresses []string)
-	// EndpointTimeout bounds AwaitEndpoints; so does half of the grace period.
+	// EndpointTimeout and half of the grace period bound AwaitEndpoints.
 	EndpointTimeout time.Duration
 	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod with that host port
 	// would receive the process's traffic. Optional.

@@ -157,7 +157,7 @@ func (r *Runner) track(c *run) {
 	r.runs[c.id] = c
 }
 
-// untrack removes an exited container.
+// untrack removes a container that no longer runs.
 func (r *Runner) untrack(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

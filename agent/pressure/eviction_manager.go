@@ -39,9 +39,9 @@ type Manager struct {
 	lastKilled      time.Time
 	// State of background tasks.
 	measuring, collected bool
-	measurements         int           // completed measurements
-	measureDuration      time.Duration // of the last measurement
-	lastErrors           map[string]string
+	measurements         int                      // completed measurements
+	measureDuration      time.Duration            // of the last measurement
+	lastErrors           map[string]string        // text of the last error by source; "" after a success
 	observed             nodepressure.Observation // of the last Step, for reports
 	report               *Report                  // the last report, at most reportInterval old when it is served
 
@@ -50,17 +50,17 @@ type Manager struct {
 	// Used only by the loop.
 	obs                  nodepressure.Observation
 	memory               cgroup.Memory // of the node
-	unaccountedCache     int64         // page cache that the kernel has not accounted yet
+	unaccountedCache     int64         // bytes of page cache that the kernel has not accounted yet
 	pods                 cgroup.Memory // of the cgroup of all pods
-	stall                cgroup.PSI
+	stall                cgroup.PSI    // memory pressure of the node
 	observedPods         []*corev1.Pod
 	thresholds           thresholds
 	disks                [nodepressure.NumSignals]*stats.Disk
-	diskStatTimes        [nodepressure.NumSignals]time.Time
-	limitsCheckedAt      int                           // value of measurements when limits were last checked
-	requiredMeasurements int                           // measurements required before a decision on disk signals
-	diskLow              bool                          // a disk was low at the last check
-	reclaimFailedUntil   [model.NumPressures]time.Time // no pod could be evicted; do not report again until then
+	diskStatTimes        [nodepressure.NumSignals]time.Time // that the machine sees; see observeDisks
+	limitsCheckedAt      int                                // value of measurements when limits were last checked
+	requiredMeasurements int                                // measurements required before a decision on disk signals
+	diskLow              bool                               // a disk was low at the last check
+	reclaimFailedUntil   [model.NumPressures]time.Time      // no pod could be evicted; do not report again until then
 	lastAlarmMove        time.Time
 	// measureNow requests an immediate measurement.
 	measureNow               bool

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Options configures a Manager. Fields that are not marked optional are required.
+// Options configures a Manager. Node, Host, Cgroup, Pods and Stats are required.
 type Options struct {
 	// Node is the name of the node.
 	Node string

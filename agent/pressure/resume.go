@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RestoreConditions restores the node's conditions from the API. A pressure condition
-// lasts for its transition period from now on, OutOfDisk since its last transition. The kubelet
-// does not restore conditions, so evicted pods return to the node.
+// RestoreConditions restores the node's conditions from the API. The transition period of a pressure condition starts
+// now, that of OutOfDisk at its last transition. The kubelet does not restore conditions, so evicted pods can return to
+// the node right after it restarts.
 func (s *Manager) RestoreConditions(conditions []corev1.NodeCondition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package runtime defines the interfaces to container runtimes. Runtime runs whole pods;
 // agent/pods and agent/runtime/simulated implement it. Service runs sandboxes, containers and
-// images in CRI's terms. agent/runtime/cri implements it for all container runtimes, the embedded one
-// included; agent/runtime/fake implements it for tests.
+// images in CRI's terms. agent/runtime/cri implements it for all container runtimes, including the
+// embedded one; agent/runtime/fake implements it for tests.
 //
 // Invariants of a Runtime:
 //

@@ -30,14 +30,14 @@ type Runtime interface {
 	// must restart for it (ResizeRestarts). actual has the resources that the containers have. Resize
 	// reports a ResizeResult when done, and for each failed attempt. A later call replaces the target.
 	Resize(pod *corev1.Pod, actual Resources)
-	// PreStop runs a container's preStop hook and reports PreStopped.
+	// PreStop runs a container's preStop hook and reports PreStopDone.
 	PreStop(pod *corev1.Pod, container string)
 	// Stop stops a container gracefully. It does not interrupt hooks. If the container has not
 	// started yet, the start is aborted.
 	Stop(pod types.UID, container string)
 	// Kill kills a container.
 	Kill(pod types.UID, container string)
-	// StartProbe starts a probe and reports Probed: a startup probe once, a liveness probe after it
+	// StartProbe starts a probe and reports ProbeResult: a startup probe once, a liveness probe after it
 	// has failed, a readiness probe at each change.
 	StartProbe(pod *corev1.Pod, container string, probe podlifecycle.Probes, attempt int32)
 	// StopProbe stops a probe. It is called for completed probes, too.

@@ -18,7 +18,7 @@ type endpoint struct {
 	terminating  bool
 	node         string
 	local        bool     // on a node of this machine
-	zones, nodes []string // that its hints name
+	zones, nodes []string // names in the hints of the endpoint
 }
 
 // location has the nodes that run on this machine, and their zone.
@@ -61,7 +61,8 @@ func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discov
 	return out
 }
 
-// newEndpoint converts an endpoint. ok is false if its first address is not of the family.
+// newEndpoint converts an endpoint. It returns false if the endpoint has no address, or if its first address is not of
+// the family.
 func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.AddressType, loc location) (endpoint, bool) {
 	if len(e.Addresses) == 0 {
 		return endpoint{}, false
@@ -86,7 +87,7 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 }
 
 // usableEndpoints returns the ready endpoints. If there are none, it returns those that are terminating but
-// still serving, so that the last pods of a Service do not refuse connections.
+// still serving, so that the Service accepts connections until its last pod has stopped.
 func usableEndpoints(list []endpoint) []endpoint {
 	if ready := filter(list, func(e endpoint) bool { return e.ready }); len(ready) > 0 {
 		return ready

@@ -45,8 +45,8 @@ func New(o Options) *Proxy {
 	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1), routes: newRoutes()}
 }
 
-// Run runs the proxy until ctx is done. If another process is this network namespace's proxy, Run
-// waits until it ends.
+// Run runs the proxy until ctx is done. If another process is this network namespace's proxy, Run first
+// waits until that process ends.
 func (p *Proxy) Run(ctx context.Context) error {
 	unlock, err := p.lock(ctx)
 	if err != nil || unlock == nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// settleDelay is added after an endpoint is out of this machine's tables. Proxies of other machines
-// get the same change at the same time, and packets may be in flight.
+// settleDelay is how long AwaitUnrouted blocks after this machine's tables no longer have the endpoint. Proxies of
+// other machines apply the same change at about the same time, and packets may be in flight.
 const settleDelay = 50 * time.Millisecond
 
 // routes counts the Services that send new connections to each endpoint.

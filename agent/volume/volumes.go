@@ -72,7 +72,7 @@ type mountedVolume struct {
 	hostPath   string // directory or file on the node, "" for a device
 	device     string // block device on the node
 	readOnly   bool
-	hasPayload bool   // has files from the API, such as those of a config map
+	hasPayload bool   // has files from the API, such as those of a ConfigMap
 	immutable  bool   // the payload cannot change
 	measured   bool   // Usage measures it
 	tmpfs      bool   // on a tmpfs

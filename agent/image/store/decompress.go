@@ -20,7 +20,7 @@ var (
 // maxWindow bounds the memory used for decompression, in bytes.
 const maxWindow = 128 << 20
 
-// decompress decompresses gzip and zstd, detected by content, not by media type. It returns other
+// decompress decompresses gzip and zstd, which it detects by content, not by media type. It returns other
 // content unchanged.
 func decompress(r io.Reader) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(r, 64<<10)

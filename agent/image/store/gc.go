@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes a name, and the image with its last name. An ID or a name with a digest
-// removes the image with all its names. Layers used by other images or containers are kept.
+// Remove removes a name of an image, and the image if it has no other name. An ID or a name with a digest
+// removes the image with all its names. Remove keeps layers that other images or containers use.
 func (s *Store) Remove(name string) error {
 	return s.update(func(entries []indexEntry) ([]indexEntry, error) {
 		images, err := s.list()
@@ -99,7 +99,8 @@ func (tx *transaction) discard(dir string, keep map[string]bool) error {
 	return nil
 }
 
-// cleanUp removes the files of killed processes: transactions, incomplete images, and garbage.
+// cleanUp removes what killed processes and power failures left: transactions, temporary files, incomplete or corrupt
+// images, and garbage. If the disk is full, it returns nil.
 func (s *Store) cleanUp() error {
 	err := s.withLock(func() error {
 		list, err := os.ReadDir(s.path("tmp"))

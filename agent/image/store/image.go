@@ -21,7 +21,7 @@ type Image struct {
 	Config      v1.Config // defaults of containers
 	// LowerDirs are the absolute paths of the unpacked layers, topmost first, as overlayfs expects.
 	LowerDirs []string
-	Bytes     int64 // on disk, including layers shared with other images
+	Bytes     int64 // on disk, including layers shared with other images; 0 if the image is in Options.BuiltinDir
 	Inodes    int64
 	Builtin   bool // built from this program; no registry has it
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// Progress is called while layers are pulled; done and total are compressed bytes. Calls may be
-// concurrent.
+// Progress is called while layers are read. layer is the digest of the layer as transferred; done and total are in bytes.
+// Calls may be concurrent.
 type Progress func(layer string, done, total int64)
 
 // imageSource is an image to install.

@@ -19,7 +19,8 @@ type layer struct {
 	DiffID      v1.Hash `json:"diffID"` // digest of the unpacked tar stream
 	unpack.Size         // on disk
 	Opaque      bool    `json:"opaque,omitempty"` // hides all lower layers
-	// Source is the fileIdentity of the file that a built-in layer was built from.
+	// Source identifies the program in a built-in layer: a hash of the pause program, or the fileIdentity of the test
+	// program. It is empty for other layers.
 	Source string `json:"source,omitempty"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Load installs the images of a tar file, compressed or not, in the format of `docker save` or of an OCI layout. The
-// only image of a file gets the given name if it has none in the file. The name may be empty. progress may be nil.
+// Load installs the images of a tar file, compressed or not, in the format of `docker save` or of an OCI layout. If the
+// file has a single image without a name, the image gets the given name, which may be empty. progress may be nil.
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
 	var err error
 	if name != "" {

@@ -23,8 +23,8 @@ type Auth struct {
 	Username, Password, IdentityToken, RegistryToken string
 }
 
-// Pull pulls an image from its registry and returns it. Plain HTTP is allowed only for
-// Options.InsecureRegistries. A nil auth is anonymous; progress may be nil.
+// Pull pulls an image from its registry and returns it. It does not pull built-in images, but returns existing ones. Only
+// Options.InsecureRegistries may use plain HTTP. If auth is nil, the pull is anonymous. progress may be nil.
 func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Progress) (Image, error) {
 	full, err := fullName(image)
 	if err != nil {
@@ -61,8 +61,8 @@ func contextCause(ctx context.Context, err error) error {
 	return err
 }
 
-// fetchManifest reads manifest and configuration. The returned source reads each layer from the registry when the
-// layer is opened. ctx must not end before that.
+// fetchManifest reads the manifest and the configuration. The returned source reads each layer from the registry when
+// the layer is opened. ctx must not end before that.
 func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []string, roundTripper stallTransport) (*imageSource, error) {
 	ref, err := parseReference(full, insecure)
 	if err != nil {
@@ -104,7 +104,7 @@ func repository(full string) string {
 	return full
 }
 
-// readImage reads manifest and configuration of the image.
+// readImage reads the manifest and the configuration of the image.
 func (src *imageSource) readImage(image v1.Image) error {
 	manifest, err := image.Manifest()
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *Store) Release(container string) error {
 	return err
 }
 
-// Users returns the containers that use an image.
+// Users returns the names of the containers that use images, as given to Acquire.
 func (s *Store) Users() ([]string, error) {
 	var out []string
 	for store := s; store != nil; store = store.builtin {

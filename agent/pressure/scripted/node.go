@@ -39,7 +39,7 @@ type node struct {
 
 // pod caches the parsed form of a pod.
 type pod struct {
-	version string
+	version string // resource version of the pod
 	model   *model.Pod
 	terms   *nodepressure.EvictionSpec
 	scripts map[string]*usage.Script

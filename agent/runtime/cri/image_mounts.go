@@ -24,7 +24,7 @@ var _ runtime.ImageMounts = (*Client)(nil)
 const ownerLabel = "berth.dev/owner"
 
 // MountsOfImage returns the mounts of a read-only snapshot of an image. It returns none for containerd
-// 2.1 or newer, which mounts images itself, and for other runtimes, which are expected to.
+// 2.1 or newer and for other runtimes, because it expects them to mount images themselves.
 func (c *Client) MountsOfImage(ctx context.Context, owner, name, image string) ([]runtime.ImageMount, error) {
 	version, err := c.Version(ctx)
 	if err != nil || version.RuntimeName != "containerd" || atLeast(version.RuntimeVersion, 2, 1) {

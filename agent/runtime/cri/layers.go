@@ -21,8 +21,8 @@ import (
 type Layer = runtime.Layer
 
 // ImageLayers returns the unpacked layers of an image, lowest first, that the size of the image does
-// not include. CRI has one size for an image. In containerd it is that of the compressed layers; other
-// runtimes report the disk usage, so that there are no layers to add.
+// not include. CRI has one size for an image. In containerd it is that of the compressed layers. Other
+// runtimes report the disk usage, so ImageLayers returns no layers for them.
 func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)
 	if err != nil || snapshotter == "" {
@@ -55,8 +55,8 @@ func chainID(diffs []string) string {
 	return chain
 }
 
-// WritableLayer measures the writable layer of a container. containerd's statistics have earlier
-// measurements, and only of running containers, so it reads containerd's snapshots instead. The error is
+// WritableLayer measures the writable layer of a container. It reads containerd's snapshots, because
+// containerd's statistics have only earlier measurements of running containers. The error is
 // Unimplemented if the runtime does not report the layer.
 func (c *Client) WritableLayer(ctx context.Context, container string) (Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)

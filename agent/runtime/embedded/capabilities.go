@@ -25,7 +25,7 @@ func capabilityBit(name string) (uint64, error) {
 	return 1 << i, nil
 }
 
-// capabilities returns the default capabilities with the additions and drops of c, as bits of the kernel.
+// capabilities returns the default capabilities with the additions and drops of c, as a bit mask of the kernel's numbers.
 func capabilities(c *cri.Capability) (bits uint64, err error) {
 	for name := range strings.FieldsSeq(defaultCapabilities) {
 		bit, err := capabilityBit(name)

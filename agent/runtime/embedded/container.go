@@ -31,10 +31,10 @@ type container struct {
 	mu          sync.Mutex
 	shim        *process // nil before the start, and if a restart found the container exited
 	initProcess *process
-	started     time.Time
+	started     time.Time               // zero if the program has not run
 	user        *cri.LinuxContainerUser // at the start; nil if unknown
-	exit        *shim.Exit
-	oom         bool
+	exit        *shim.Exit              // nil until the container has exited
+	oom         bool                    // the OOM killer has killed a process of the container; set with exit
 	// exited is closed when exit is set.
 	exited chan struct{}
 }

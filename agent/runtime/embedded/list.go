@@ -21,7 +21,7 @@ func matchesLabels(selector, labels map[string]string) bool {
 	return true
 }
 
-// sortNewestFirst sorts as CRI requires.
+// sortNewestFirst sorts by creation time, as CRI requires, and then by ID.
 func sortNewestFirst[T any](list []T, key func(T) (created int64, id string)) {
 	slices.SortFunc(list, func(a, b T) int {
 		createdA, idA := key(a)

@@ -7,7 +7,8 @@
 //
 // The fake keeps the properties that its users rely on:
 //
-//   - IDs are never reused; an unknown ID is NotFound.
+//   - IDs are never reused. Calls with an unknown ID fail with NotFound, except StopPodSandbox and
+//     removals, which succeed.
 //   - A container is stopped before it is removed, and a sandbox is removed with its
 //     containers.
 //   - StopContainer with a grace period blocks until the container has exited or the period is

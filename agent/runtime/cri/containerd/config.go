@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// writeConfig writes the configuration of the daemon and of CNI. It returns the path of the daemon's.
+// writeConfig writes the configuration files of the daemon and of CNI. It returns the path of the daemon's file.
 func writeConfig(o Options) (path string, err error) {
 	for _, dir := range []string{o.Dir, o.root(), o.state(), o.netDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {

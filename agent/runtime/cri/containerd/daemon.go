@@ -21,7 +21,7 @@ import (
 // readyTimeout bounds the start of the daemon, which takes 0.2 s on an idle machine.
 const readyTimeout = time.Minute
 
-// Daemon is a private containerd. It is restarted when it exits.
+// Daemon runs a private containerd and restarts it when it exits.
 type Daemon struct {
 	options Options
 	config  string
@@ -131,7 +131,7 @@ func (d *Daemon) Starts() int {
 	return d.starts
 }
 
-// Kill sends SIGKILL to the daemon to simulate a crash. The daemon is restarted.
+// Kill sends SIGKILL to containerd to simulate a crash. The Daemon then restarts it.
 func (d *Daemon) Kill() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

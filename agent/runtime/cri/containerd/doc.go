@@ -2,7 +2,7 @@
 // pause image, next to any other containerd of the machine. Virtual nodes (agent/virtualnode) and
 // tests use it.
 //
-// Start writes the configuration and starts the daemon, which is restarted when it exits.
+// Start writes the configuration, starts the daemon, and restarts it when it exits.
 // Containers and their shims survive the daemon and Stop. Destroy removes everything: pods,
 // shims, mounts, namespaces, network devices and files. Cleanup does the same after a crash.
 //

@@ -23,7 +23,7 @@ type Options struct {
 	// Bridge is the name of the network bridge: unique on the machine, at most 15 bytes. Required
 	// with PodCIDR.
 	Bridge string
-	// Snapshotter is by default overlayfs.
+	// Snapshotter is containerd's snapshotter, by default overlayfs.
 	Snapshotter string
 	// SandboxImage replaces the built-in pause image.
 	SandboxImage string

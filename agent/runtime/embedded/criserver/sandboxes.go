@@ -9,8 +9,8 @@ import (
 )
 
 // runtimeServer implements CRI's RuntimeService. Calls without a method here fail with code
-// Unimplemented. These are checkpoints and streamed lists. The kubelet uses plain lists instead of
-// streamed ones.
+// Unimplemented. These are CheckpointPod, RestorePod and streamed lists. The kubelet uses plain lists
+// instead of streamed ones.
 type runtimeServer struct {
 	cri.UnimplementedRuntimeServiceServer
 	*Server

@@ -36,7 +36,7 @@ func New(r *embedded.Runtime) *Server {
 // stopTimeout bounds the wait for calls when the server stops.
 const stopTimeout = 5 * time.Second
 
-// Serve serves calls on the socket until ctx ends. It creates the socket and removes it.
+// Serve serves calls on the socket until ctx ends. It creates the socket, and removes it before it returns.
 func (s *Server) Serve(ctx context.Context, socket string) error {
 	listener, err := listen(socket)
 	if err != nil {

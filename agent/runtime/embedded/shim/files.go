@@ -59,7 +59,7 @@ type Processes struct {
 type Exit struct {
 	Code     int
 	Finished time.Time
-	Reason   string // StartError or ""
+	Reason   string // StartError, ContainerStatusUnknown or ""
 	Message  string
 }
 
