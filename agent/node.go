@@ -50,9 +50,9 @@ type node struct {
 	status, leases, cidrChoice *RepeatedTask
 	heartbeats                 bool          // the node was registered; used only by status
 	registrationDelay          time.Duration // used only by status
-	statusFailed               bool          // the last write; used only by status
+	statusFailed               bool          // the last write failed; used only by status
 	lastRenewal                time.Time     // of the Lease; used only by leases
-	renewalFailed              bool          // the last renewal; used only by leases
+	renewalFailed              bool          // the last renewal failed; used only by leases
 	unschedulable              bool          // as last recorded in an event; used only by the loop
 	shuttingDown               atomic.Bool   // shutdown has begun, and may be complete
 	shutdown                   *nodeShutdown // shutdown in progress; used only by the loop

@@ -61,5 +61,5 @@ func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
 	return c
 }
 
-// outOfDiskCondition is true while the node has less free disk than its reserve.
+// outOfDiskCondition is the type of the condition that is true while the node has less free disk space than its reserve.
 const outOfDiskCondition corev1.NodeConditionType = "OutOfDisk"

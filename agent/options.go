@@ -19,7 +19,7 @@ const (
 	StatusInterval        = 5 * time.Minute
 )
 
-// Options configures an agent.
+// Options configures an agent. Client, Nodes and Runtime are required.
 type Options struct {
 	Client kubernetes.Interface
 	// Environment replaces the wall clock and goroutines of the process; may be nil.

@@ -56,8 +56,8 @@ func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	return time.Duration(a.env.Random(int64(a.opts.StatusInterval)))
 }
 
-// podCIDRError returns an error if a simulated node has no range after podCIDRGrace, or if the range of a real node
-// differs from that of its network. Such a node cannot run pods.
+// podCIDRError returns an error if the node cannot run pods because of its range. A simulated node must have a range
+// after podCIDRGrace. The range of a real node must be that of its network.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
 	case !n.hasRuntime && observed == "" && a.env.Clock.Since(n.started) >= a.podCIDRGrace():

@@ -136,8 +136,8 @@ func ephemeralStatuses(p *pod) []corev1.ContainerStatus {
 	return out
 }
 
-// restartingStatus returns the status of a container that is restarting without backoff: until
-// it runs it keeps its terminated state. nil: another status applies.
+// restartingStatus returns the status of a container that is restarting without backoff. Until
+// it runs, it keeps its terminated state. restartingStatus returns nil if another status applies.
 func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
 	if r.State != podlifecycle.ContainerStarting || r.Reason != "" || r.Last == nil {
 		return nil

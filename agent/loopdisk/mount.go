@@ -32,8 +32,8 @@ func openControl() (*os.File, error) {
 	return control, nil
 }
 
-// Mount mounts the ext4 file system in a file at dir, with MS_ flags. The loop device is released
-// with the last mount.
+// Mount mounts the ext4 file system in a file at dir, with MS_ flags. The kernel releases the loop
+// device with the last mount.
 func Mount(image *os.File, dir string, flags uintptr) error {
 	device, err := findDevice(image)
 	if err != nil {

@@ -67,8 +67,8 @@ func (n *Network) MapPorts(id string, address netip.Addr, ports []Port) error {
 	return nil
 }
 
-// portRules returns the input of iptables-restore. Packets from the host to itself and from a pod to its own host port
-// are masqueraded. The pod could not respond to a loopback address or to itself.
+// portRules returns the input of iptables-restore. The rules masquerade packets from the host to itself and from a pod to
+// its own host port. Otherwise the pod could not respond, because the source would be a loopback address or the pod itself.
 func (n *Network) portRules(id string, address netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")

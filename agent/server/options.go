@@ -36,7 +36,7 @@ type Options struct {
 	Log   klog.Logger
 }
 
-// Node is a served node. Requests that need a nil field are answered with 404.
+// Node is a served node. Requests that need a nil field fail with status 404, or 400 if the field is Runtime.
 type Node struct {
 	Name string
 	// Pods returns the pods bound to the node, which are not modified.

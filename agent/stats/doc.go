@@ -12,5 +12,6 @@
 // seconds old and take 3 ms per pod to read.
 //
 // Differences from the kubelet: there is no cAdvisor, and Prepare takes the samples between which
-// rates are computed. The value of a writable layer is as old as the runtime's own measurement.
+// rates are computed. If the runtime cannot measure a writable layer on request, its last
+// measurement is used.
 package stats

@@ -23,7 +23,7 @@ type Summarizer struct {
 	Pods               *Pods
 	// NodeFs, ImageFs and ContainerFs are optional.
 	NodeFs, ImageFs, ContainerFs *Disk
-	Started                      time.Time
+	Started                      time.Time // reported as the start time of the node
 }
 
 // Summary reads CPU and memory now, and returns disk usage as last measured.

@@ -18,7 +18,7 @@ type payloadBuilder struct {
 	pod    *corev1.Pod
 	tokens *tokenCache
 	reader *objectReader
-	// immutable is set if payload has read only immutable objects.
+	// immutable is set if no object that payload has read can change.
 	immutable bool
 }
 

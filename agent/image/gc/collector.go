@@ -99,8 +99,9 @@ func (c *Collector) CollectContainers(ctx context.Context) error {
 	return c.collectContainers(ctx, false)
 }
 
-// Reclaim frees space under disk pressure. It removes the terminated containers of finished
-// pods in addition to those selected by the policy, and all unused images.
+// Reclaim frees space under disk pressure. With containers it removes the terminated containers of
+// finished pods, in addition to those that the policy selects. With images it removes all unused
+// images that are older than the minimum age.
 func (c *Collector) Reclaim(ctx context.Context, containers, images bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

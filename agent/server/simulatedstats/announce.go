@@ -22,7 +22,7 @@ const SimulatedNodesUser = "system:berth:simulated-nodes"
 
 // Options configures a Server.
 type Options struct {
-	// Certificate of the agent's credential.
+	// Certificate is the agent's credential, which is also the serving certificate.
 	Certificate tls.Certificate
 	// Renewed returns the certificate that replaces Certificate, or nil if there is none. Optional.
 	Renewed func() *tls.Certificate
