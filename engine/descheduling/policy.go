@@ -47,9 +47,10 @@ type Profile struct {
 // DefaultEvictorArgs are the arguments of DefaultEvictor; deprecated booleans are converted to
 // protections.
 type DefaultEvictorArgs struct {
+	// NodeFit protects pods that fit on no other node.
 	NodeFit           bool
-	MinReplicas       int
-	MinPodAge         time.Duration
+	MinReplicas       int             // protects pods of owners with fewer pods; 0 and 1 protect none
+	MinPodAge         time.Duration   // protects pods that started less than this ago; 0 protects none
 	LabelSelector     *model.Selector // nil selects all
 	NamespaceSelector *model.Selector // of the namespace's labels; nil selects all
 	NodeSelector      *model.Selector // of the nodes that nodeFit considers; nil selects all

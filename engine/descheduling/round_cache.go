@@ -20,7 +20,7 @@ func (c *roundCache) uncountReplica(p *Pod, by int) {
 }
 
 // ownerReplicas returns the number of pods of an owner, including those on other nodes and
-// unscheduled ones. A moved pod still counts.
+// unscheduled ones. A moved pod counts if its new node is known.
 func (r *Round) ownerReplicas(uid string) int {
 	if r.cache.replicas == nil {
 		r.cache.replicas = map[string]int{}

@@ -33,7 +33,7 @@ func (s *Suggestion) SingleNode() string {
 	return ""
 }
 
-// GroupKey is equal for suggestions that differ only in SingleNode; empty without one.
+// GroupKey returns a key that is equal for suggestions that differ only in SingleNode. It returns "" if SingleNode does.
 func (s *Suggestion) GroupKey() string {
 	if s.SingleNode() == "" {
 		return ""

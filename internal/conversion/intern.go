@@ -1,8 +1,8 @@
 package conversion
 
 const (
-	// generationSize is the number of values per generation. Specifications in use are counted in
-	// hundreds; the bounds protect against pods that are all different.
+	// generationSize is the number of values per generation. A cluster uses hundreds of different
+	// specifications; the bounds protect against pods that are all different.
 	generationSize = 8192
 	// generationBytes bounds a generation by the approximate memory of its keys and values. Values that
 	// are no longer in the table are not shared.

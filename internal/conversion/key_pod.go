@@ -193,8 +193,8 @@ func (k *key) tolerations(list []corev1.Toleration) {
 	}
 }
 
-// volumes writes the volumes that scheduling reads. It skips config maps, secrets, projected volumes
-// and the like.
+// volumes writes the volumes that scheduling reads. It skips ConfigMaps, Secrets, projected volumes
+// and other types that scheduling does not read.
 func (k *key) volumes(pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]

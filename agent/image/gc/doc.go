@@ -3,8 +3,8 @@
 //
 // Images: every 5 minutes the collector compares the usage of the image file system with the
 // high threshold (85 %). If the usage is at or above the threshold, the collector removes unused
-// images, least recently used first, until the usage is at the low threshold (80 %). An image is in
-// use if a container, running or terminated, or a pod's image volume refers to it. The collector
+// images until the usage is at the low threshold (80 %). The least recently used image is first. An
+// image is in use if a container, running or terminated, or a pod's image volume refers to it. The collector
 // keeps pinned images, sandbox images and images younger than the minimum age. It removes images
 // that are unused for longer than the maximum age at any usage, once the agent has run for that
 // long. The minimum age counts from the pull (ImagePulled), or from the agent's start. The kubelet

@@ -1,13 +1,13 @@
 // Package nodeauth restricts the credential of a node, so that a compromised node cannot take over
 // the cluster. A user system:node:X in group system:nodes is node X.
 //
-//	Authorizer   authorizes requests. A node may read only the secrets, config maps, service
-//	             accounts, claims and volumes that its pods reference, according to Graph.
+//	Authorizer   authorizes requests. A node may read only the Secrets, ConfigMaps, ServiceAccounts,
+//	             claims and volumes that its pods reference, according to Graph.
 //	Restriction  is the NodeRestriction admission plugin. A node may write only its own Node, Lease,
 //	             CSINode and ResourceSlices, its pods, tokens of their service accounts, and the
 //	             status of claims whose resize it finishes.
 //
-// Graph is updated by informers of pods, PersistentVolumes and VolumeAttachments:
+// Informers of pods, PersistentVolumes and VolumeAttachments update Graph:
 //
 //	pod -> node
 //	pod -> secret, configmap, serviceaccount, resourceclaim

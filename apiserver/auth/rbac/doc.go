@@ -11,8 +11,8 @@
 //   - Rules are additive.
 //   - A binding to a missing role grants nothing and does not affect other bindings.
 //   - A RoleBinding grants nothing outside of its namespace and no non-resource URLs.
-//   - A user can grant only permissions that the user holds, unless the user has the verb escalate
-//     (roles) or bind (bindings), or is in system:masters.
+//   - A user can grant only permissions that the user holds. Users with the verb escalate (roles) or
+//     bind (bindings) and the group system:masters are exempt.
 //
 // Differences from Kubernetes: the escalation check is an admission plugin and not part of the
 // storage. An invalid role is therefore rejected with 422 before 403. There are no roles for

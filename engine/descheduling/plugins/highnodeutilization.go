@@ -13,7 +13,7 @@ import (
 type HighNodeUtilization struct {
 	// Thresholds are utilizations in percent. A node that exceeds none of them is underutilized.
 	Thresholds Thresholds
-	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
+	// NumberOfNodes is the number of underutilized nodes that must be exceeded for the strategy to run.
 	NumberOfNodes int
 	// OnlyThresholdingResources skips pods that request none of the resources of Thresholds
 	// (evictionModes: OnlyThresholdingResources).

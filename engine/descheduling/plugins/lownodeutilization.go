@@ -10,10 +10,10 @@ import (
 
 // LowNodeUtilization moves pods from overutilized nodes to underutilized ones.
 type LowNodeUtilization struct {
-	// Thresholds are the utilizations of which an underutilized node exceeds none.
+	// Thresholds are utilizations in percent. A node that exceeds none of them is underutilized.
 	Thresholds Thresholds
-	// Targets are the utilizations of which an overutilized node exceeds at least one. They name the same resources as
-	// Thresholds.
+	// Targets are utilizations in percent. A node that exceeds at least one of them is overutilized. They name the same
+	// resources as Thresholds.
 	Targets Thresholds
 	// Deviation makes Thresholds and Targets distances from the average of all nodes, in percentage points.
 	Deviation bool

@@ -12,9 +12,10 @@ import (
 // PodLifeTime removes pods that are too old or in a given state: those that meet all criteria.
 type PodLifeTime struct {
 	descheduling.Scope
-	// MaxAge since creation; nil means any age.
+	// MaxAge selects pods that were created longer ago than this; nil means any pod.
 	MaxAge *time.Duration
-	// States are values of the phase, status.reason, or a container's waiting or terminated reason; empty means any.
+	// States selects pods whose phase, status.reason, or waiting or terminated reason of a container is one of these;
+	// empty means any pod.
 	States []string
 	// Conditions selects pods with at least one matching condition; empty means any pod.
 	Conditions []ConditionFilter

@@ -14,11 +14,12 @@ type RemoveFailedPods struct {
 	descheduling.Scope
 	// ExcludeOwnerKinds are the kinds of owners whose pods are not evicted.
 	ExcludeOwnerKinds []string
-	// MinAge since creation; nil means any age.
+	// MinAge selects pods that were created at least this long ago; nil means any pod.
 	MinAge *time.Duration
-	// Reasons are values of status.reason, or a container's waiting or terminated reason; empty means any.
+	// Reasons selects pods whose status.reason, or waiting or terminated reason of a container, is one of these; empty
+	// means any pod.
 	Reasons []string
-	// ExitCodes are those of which a container must have terminated with one; empty means any.
+	// ExitCodes selects pods with a container that terminated with one of these codes; empty means any pod.
 	ExitCodes []int32
 	// Init includes the states of init containers.
 	Init bool
