@@ -12,8 +12,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// serveOpenAPIv2 serves /openapi/v2 with a document of all routes of the server. It is built at the first request:
-// current clients request only /openapi/v3, and the document takes 0.1 s of the start and 16 MB.
+// serveOpenAPIv2 serves /openapi/v2 with a document of all routes of the server. The first request builds the document,
+// because it takes 0.1 s and 16 MB, and current clients request only /openapi/v3.
 func serveOpenAPIv2(server *genericapiserver.GenericAPIServer, config *common.Config) {
 	document := cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
 		swagger, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(server.Handler.GoRestfulContainer.RegisteredWebServices()), config)

@@ -20,8 +20,8 @@ import (
 const openAPIv3Path = "/openapi/v3"
 
 // openAPIv3 serves /openapi/v3 with a document for each group and version. It builds a document at the
-// first request for it. Most clients request few documents, and the aggregator, which requests the list
-// every second, would otherwise have all documents built during the start.
+// first request for it. Most clients request few documents. The aggregator requests the list every second;
+// with the hashes of the contents in this list, the server would build all documents during the start.
 type openAPIv3 struct {
 	container *restful.Container
 	config    *common.OpenAPIV3Config

@@ -27,7 +27,7 @@ type Options struct {
 	// PodNetwork is the CIDR of pods on this machine, or empty. If Listen is a loopback address, the server also
 	// accepts connections from this network, and from this machine, on the advertised address.
 	PodNetwork string
-	// DataDir holds the embedded etcd, the certificate authority and the admin kubeconfig.
+	// DataDir is the directory of the embedded etcd, the certificate authority and the admin kubeconfig.
 	DataDir string
 	// Kubeconfig is the path of the admin kubeconfig. The default is DataDir/kubeconfig.
 	Kubeconfig string
@@ -41,7 +41,7 @@ type Options struct {
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
 	// ServiceClusterIPRange is the CIDR from which cluster IPs are allocated.
 	ServiceClusterIPRange string
-	// DisableAdmissionPlugins names admission plugins to disable.
+	// DisableAdmissionPlugins are the names of the admission plugins to disable.
 	DisableAdmissionPlugins []string
 	// AdmissionConfigFile is the path of an AdmissionConfiguration (apiserver.config.k8s.io/v1).
 	// Empty means the defaults of each plugin.

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// podListener accepts connections on a loopback address, and those of pods on the advertised address. Pods use the
-// Service default/kubernetes, whose endpoint is the advertised address.
+// podListener accepts connections on a loopback address and, from pods and this machine, on the advertised address. Pods
+// use the Service default/kubernetes, whose endpoint is the advertised address.
 type podListener struct {
 	net.Listener // the loopback address
 	pods         net.Listener

@@ -19,8 +19,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// policyStatus checks the types of ValidatingAdmissionPolicies and writes the warnings to their status. An expression that
-// refers to a field which the matched kinds do not have is stored, but its status names the problem.
+// policyStatus checks the types of ValidatingAdmissionPolicies and writes the warnings to their status. The server stores
+// a policy whose expression refers to a field that the matched kinds lack. The status then names the problem.
 type policyStatus struct {
 	client   kubernetes.Interface
 	policies listers.ValidatingAdmissionPolicyLister

@@ -78,8 +78,8 @@ func (s *Server) clientAddress() string {
 	return net.JoinHostPort(host, port)
 }
 
-// signalReady closes ready once /readyz returns 200. It excludes the check etcd-space: the
-// components must start to free space. After startDuration it returns memory to the operating system.
+// signalReady closes ready once /readyz returns 200. It excludes the check etcd-space, because components
+// must start before they can free space. After startDuration it returns memory to the operating system.
 func (s *Server) signalReady(ctx context.Context) {
 	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()
@@ -137,7 +137,9 @@ func (s *Server) addPostStartHooks() error {
 // listenPort returns the port that the server listens on.
 func (s *Server) listenPort() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
-// bootstrap retries until it succeeds or times out: the watch caches may still be filling.
+// bootstrap creates the built-in roles and the system objects, and then starts the controllers of the
+// server's endpoints and of ServiceCIDRs. It retries until bootstrapTimeout, because the watch caches may
+// still be filling.
 func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 	ctx, cancel := context.WithTimeout(hook, bootstrapTimeout)
 	defer cancel()

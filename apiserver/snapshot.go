@@ -7,8 +7,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// SnapshotPath is the path of a snapshot of the store in etcd's format. Members of system:masters may read it, and
-// users that a role grants this non-resource URL.
+// SnapshotPath is the path of a snapshot of the store in etcd's format. Members of system:masters, and users with a role
+// for this non-resource URL, may read it.
 const SnapshotPath = "/berth/snapshot"
 
 // serveSnapshot serves SnapshotPath. The snapshot ends with its SHA-256, so a client detects an

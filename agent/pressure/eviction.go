@@ -13,8 +13,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// NewEviction returns the request to the agent for an eviction at a time. immediate means that the agent kills the containers
-// without hooks or grace. The agent calls done when no process of the pod remains and, if the cause is memory, no tmpfs either.
+// NewEviction returns the request to the agent for an eviction at a time. immediate means that the agent kills the
+// containers without hooks or grace. The agent calls done when no process of the pod remains and, if the cause is memory,
+// no tmpfs either.
 func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, immediate bool, at time.Time, done func()) agent.Eviction {
 	out := agent.Eviction{
 		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: immediate,

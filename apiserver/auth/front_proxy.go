@@ -10,8 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// The headers in which a front proxy names the user of a request, with the names that kube-apiserver has by default in
-// clusters of kubeadm.
+// Headers in which a front proxy names the user of a request. kubeadm configures the same headers.
 const (
 	userHeader        = "X-Remote-User"
 	uidHeader         = "X-Remote-Uid"

@@ -27,7 +27,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// Options configures New.
+// Options configures New. CA, Client and Informers are required.
 type Options struct {
 	CA        *pki.Authority
 	Client    kubernetes.Interface // a client in group system:masters

@@ -123,7 +123,8 @@ func (o *openAPIv3) serveList(w http.ResponseWriter, r *http.Request) {
 	responsewriters.WriteRawJSON(http.StatusOK, list, w)
 }
 
-// serveDocument serves a document. A request with the current hash may be cached; one with another hash is redirected.
+// serveDocument serves a document. The response to a request with the current hash may be cached. serveDocument
+// redirects a request with another hash.
 func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, openAPIv3Path+"/")
 	served, err := o.servedDefinitions()

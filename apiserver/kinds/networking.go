@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/networking"
 )
 
-// networkingKinds returns the kinds of networking.k8s.io. No Berth controller acts on them, except that the
-// API server allocates cluster IPs from ServiceCIDRs and creates their IPAddresses.
+// networkingKinds returns the kinds of networking.k8s.io. The API server allocates cluster IPs from
+// ServiceCIDRs and creates their IPAddresses. No Berth controller acts on the other kinds.
 func networkingKinds() []Kind {
 	gv := networkingv1.SchemeGroupVersion
 	return []Kind{

@@ -168,7 +168,8 @@ func podRow(m *metricsv1beta1.PodMetrics) metav1.TableRow {
 	return newRow(m, m.Name, sum, m.Window)
 }
 
-// newPodMetrics returns the metrics of a pod. It returns false if a container has no sample.
+// newPodMetrics returns the metrics of a pod. It returns false if a container has no sample, or if there
+// are no containers.
 func newPodMetrics(pod *corev1.Pod, p *stats.PodStats, s sample) (*metricsv1beta1.PodMetrics, bool) {
 	out := &metricsv1beta1.PodMetrics{Window: metav1.Duration{Duration: s.window}, Containers: []metricsv1beta1.ContainerMetrics{}}
 	for i := range p.Containers {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// handler is the action of a probe or a lifecycle hook. Probes do not support sleep, hooks do not
+// handler is the action of a probe or a lifecycle hook. Probes do not support sleep. Hooks do not
 // support gRPC.
 type handler struct {
 	exec  *corev1.ExecAction

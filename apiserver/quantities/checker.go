@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Error is a quantity that exceeds the limits.
+// Error reports a quantity that exceeds the limits.
 type Error struct {
 	Field string // keys and indexes, separated by dots; empty in protobuf
 	Err   error

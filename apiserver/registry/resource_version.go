@@ -15,8 +15,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// The generic server answers 500 for a resource version that is not a number in watches and
-// updates, unlike in lists. StrictResourceVersions makes it a client error (docs/reference/differences.md).
+// In watches and updates, but not in lists, the generic server returns 500 for a resource version that is
+// not a number. StrictResourceVersions makes it a client error (docs/reference/differences.md).
 
 // Watch rejects an invalid resource version like List does.
 func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {

@@ -20,7 +20,7 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kinds.Kind
-	// warnStoredOnly is whether the creation of an object of a stored-only kind returns a warning.
+	// warnStoredOnly reports whether the creation of an object of a stored-only kind returns a warning.
 	warnStoredOnly bool
 }
 

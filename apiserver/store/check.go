@@ -46,7 +46,7 @@ type CheckResult struct {
 const maxPageErrors = 3
 
 // Check verifies the embedded etcd in dataDir, which no process may use. It reads the pages of the database,
-// the records of the log since its newest snapshot, and all snapshots. It changes nothing.
+// the records of the log since its newest snapshot, and all snapshots. It does not change them.
 func Check(dataDir string) (CheckResult, error) {
 	dir := filepath.Join(dataDir, "etcd")
 	result := CheckResult{Dir: dataDir, Intact: true}

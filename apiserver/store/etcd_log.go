@@ -31,8 +31,8 @@ func (l *etcdLog) logger() *zap.Logger {
 	return zap.New(etcdCore{core, new(atomic.Bool)}, zap.WithFatalHook(fatalHook{l}), zap.WithPanicHook(panicHook{l}))
 }
 
-// earlyStorageVersion is an error of etcd at the first start. etcd sets the storage version while the first transaction of the database is
-// open, and retries after 4 s.
+// earlyStorageVersion is an error of etcd at the first start. etcd sets the storage version while the first transaction
+// of the database is open, and retries after 4 s.
 const earlyStorageVersion = "failed to update storage version"
 
 // etcdCore drops the first entry with the message earlyStorageVersion.

@@ -18,8 +18,8 @@ import (
 type ExternalConfig struct {
 	// Servers are URLs, such as https://10.0.0.1:2379.
 	Servers []string
-	// CAFile verifies the servers. CertFile and KeyFile are the client certificate. PEM, all
-	// optional.
+	// CAFile, CertFile and KeyFile are paths of PEM files: the CA that verifies the servers, and the
+	// client certificate with its key. Empty means the CAs of the system, and no certificate.
 	CAFile, CertFile, KeyFile string
 }
 

@@ -25,8 +25,8 @@ type liveness struct {
 	last    error         // result of the last request that ended
 }
 
-// check waits for a request to etcd, but at most for livenessWait. If it is still in progress then, the result is that of
-// the request before.
+// check waits for a request to etcd, but at most for livenessWait. If the request is still in progress then, check
+// returns the result of the previous one.
 func (l *liveness) check(ctx context.Context) error {
 	ended := l.start()
 	wait := time.NewTimer(livenessWait)

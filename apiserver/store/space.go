@@ -27,14 +27,14 @@ const (
 	openBytes = 2 << 20
 )
 
-// spaceLevel is what the store accepts.
+// spaceLevel is how full the file system is. It determines which writes the store accepts.
 type spaceLevel int
 
 const (
 	spaceOK       spaceLevel = iota
-	spaceLow                 // writes that free space, status updates, Leases of nodes and components
-	spaceCritical            // deletes and Leases of nodes and components
-	spaceFull                // deletes that take effect at once
+	spaceLow                 // also accepts evictions, updates of status, and updates that do not enlarge an object
+	spaceCritical            // also accepts graceful deletes, and Leases of nodes and components
+	spaceFull                // accepts only deletes that take effect at once
 )
 
 // usage is the size of a file system and the space that a process may use, in bytes.
@@ -43,8 +43,8 @@ type usage struct{ size, available int64 }
 // spaceGuard makes the store read-only before its file system is full: etcd ends the process when it
 // cannot write. It is safe for concurrent use.
 //
-// A file of a quarter of the threshold is the reserve. It is removed when other programs use the
-// remaining space, and written again when there is enough.
+// The reserve is a file of a quarter of the threshold. The guard removes it when other programs use
+// the remaining space, and writes it again when there is enough.
 type spaceGuard struct {
 	dir     string
 	measure func(dir string) (usage, error)

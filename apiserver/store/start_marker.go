@@ -14,8 +14,8 @@ import (
 // objects in the first seconds, so damaged pages are found in this time.
 const settledTime = time.Minute
 
-// startMarker is a file that exists while a store starts. If etcd finds damage, it ends the process. The next start then finds the file,
-// and checks the whole store, whatever its size.
+// startMarker is a file that exists while a store starts. If etcd finds damage, it ends the process. The next start then
+// finds the file and checks the whole store, whatever its size.
 type startMarker struct{ path string }
 
 // markStart creates the marker of the store in dir, and reports whether one exists of a start that did not complete.

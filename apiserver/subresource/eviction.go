@@ -45,8 +45,8 @@ var (
 	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. recordEviction is
-// called with each displacement before the pod is deleted, and again after a retry.
+// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The storage calls
+// recordEviction with each displacement before it deletes the pod, and again after a retry.
 func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, recordEviction func(context.Context, *displacement.Record) error, o eviction.Options) *EvictionREST {
 	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, handler: eviction.New(o, conversion.New(), time.Now), seed: maphash.MakeSeed()}
 }

@@ -31,7 +31,7 @@ type scaleFields struct {
 // ScaleREST serves the scale subresource of a workload.
 type ScaleREST struct {
 	store *registry.Store
-	// version of the workload, for the managed fields of its replicas.
+	// version is the API version of the workload in the managed fields of its replicas.
 	version schema.GroupVersion
 }
 

@@ -35,10 +35,10 @@ type ServiceAllocator struct {
 	read       func(ctx context.Context, namespace, name string) (*corev1.Service, error)
 }
 
-// NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. Values
-// are allocated before the service is written and released if the write fails. addresses is the
-// store of IPAddresses, ranges the store of ServiceCIDRs. Creations must go through Create, updates
-// through Update.
+// NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. The store
+// allocates values before it writes the service, and releases them if the write fails. addresses is
+// the store of IPAddresses, ranges the store of ServiceCIDRs. The caller must create services with
+// Create and update them with Update.
 func NewServiceAllocator(store, addresses, ranges *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -115,8 +115,8 @@ func ownerOf(service, old *corev1.Service) string {
 	return service.Namespace + "/" + service.Name + "/" + string(service.UID)
 }
 
-// newOwner returns an owner of allocations of a service. No other transaction has the same owner, so that
-// none releases allocations of another one for the same service.
+// newOwner returns an owner of allocations of a service. Each transaction has its own owner, so it cannot
+// release the allocations of another transaction for the same service.
 func newOwner(service string) string { return service + "/" + string(uuid.NewUUID()) }
 
 // belongsTo reports whether an owner is a transaction of a service.

@@ -16,7 +16,7 @@ import (
 // addressManager is upstream's value of the managed-by label of the IPAddresses of cluster IPs.
 const addressManager = "ipallocator.k8s.io"
 
-// replaceAttempts bounds how often a concurrent change of an IPAddress is tolerated.
+// replaceAttempts bounds the attempts to replace an IPAddress that other requests change concurrently.
 const replaceAttempts = 5
 
 // ipAddresses stores IPAddress objects.

@@ -31,7 +31,7 @@ const (
 	nodePortPool  = "nodeports"
 
 	firstNodePort, lastNodePort = 30000, 32767
-	// randomAttempts is the number of random values to try before searching the pool.
+	// randomAttempts is the number of random values that allocateAny tries before it searches the pool.
 	randomAttempts = 16
 	// maxBits is the number of address bits of a range that vary in automatic allocations. 65,534 services are enough,
 	// and users may request any address of a larger range. For further ranges, which may overlap a full one, it is

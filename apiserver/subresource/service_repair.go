@@ -61,8 +61,9 @@ func (s *ServiceAllocator) repairAddresses(ctx context.Context, used map[string]
 	return s.addresses.repairObjects(ctx, objects, owners, used)
 }
 
-// repairAllocations returns the orphans and the owners of the cluster IPs of Services. The orphans are
-// nil if it cannot read allocations or Services.
+// repairAllocations releases the former orphans that are still orphans, and allocates the values that
+// Services have without an allocation. It returns the other orphans and the owners of the cluster IPs of
+// Services. The orphans are nil if it cannot read allocations or Services.
 func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[allocation]string) (orphans map[allocation]string, used map[string]string, _ error) {
 	orphans = map[allocation]string{}
 	for _, pool := range []string{clusterIPPool, nodePortPool} {

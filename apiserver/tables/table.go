@@ -39,8 +39,8 @@ func For(resource schema.GroupResource) (Table, bool) {
 	}, false
 }
 
-// newTable returns a table whose rows are built from T, and true, as the tables of groups do for a
-// resource that they have.
+// newTable returns a table whose rows row builds from objects of type T. The second result is true: the
+// functions of the groups return both results.
 func newTable[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
 	return Table{Columns: columns, Row: func(obj runtime.Object) ([]any, error) {
 		typed, ok := obj.(T)

@@ -32,8 +32,8 @@
 // # Invariants
 //
 //   - OnePerWorkload: no pod of a workload is evicted while the replacement of another one is not Ready.
-//   - WithinBudget: no eviction is first requested while the observed budgets, less the moves in progress, do not allow it. The
-//     API server decides about later attempts of a drain.
+//   - WithinBudget: no eviction is first requested while the observed budgets, less the moves in progress, do not allow
+//     it. The API server decides about later attempts of a drain.
 //   - NoReturn: a drain evicts no pod whose replacement would run on a drained node.
 //   - NotFutile: no planned move evicts a pod unless placement puts its replacement on another node. Placement reads
 //     the current cluster with all moves in progress applied. Without a reservation, the node must be a planned one.

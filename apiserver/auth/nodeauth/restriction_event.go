@@ -10,13 +10,13 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// displacementEvent is the part of an event without a record from which commands derive a displacement.
+// displacementEvent holds the fields of an event from which commands derive a displacement if it has no record.
 type displacementEvent struct {
 	reason, host string
 	pod          corev1.ObjectReference
 }
 
-// displacementEventOf returns the part of an event; its reason is empty for other types.
+// displacementEventOf returns these fields of an event. The reason is empty if obj is not an event.
 func displacementEventOf(obj runtime.Object) displacementEvent {
 	switch e := obj.(type) {
 	case *corev1.Event:

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// FrontProxyUser is the name with which front proxies authenticate. The API server uses it for aggregated API servers, and the web page of
-// `berth up` for the API server.
+// FrontProxyUser is the name with which front proxies authenticate: the API server to aggregated API servers, and the
+// web page of `berth up` to the API server.
 const FrontProxyUser = "front-proxy-client"
 
-// FrontProxy is the client certificate of front proxies, and the CA that verifies it. The CA is separate from that of clients: no client can get a certificate that
-// lets it act for other users.
+// FrontProxy holds the paths of the client certificate of front proxies, its key, and the CA that verifies it. The CA is
+// separate from that of clients, so no client can get a certificate that lets it act for other users.
 type FrontProxy struct {
 	CAFile, CertFile, KeyFile string
 }

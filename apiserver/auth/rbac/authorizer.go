@@ -39,7 +39,7 @@ func (a *Authorizer) authorize(_ context.Context, attrs authorizer.Attributes) (
 			errs = append(errs, err)
 			return true
 		}
-		// RoleBindings grant no non-resource URLs: such requests have no namespace, so that visit skips
+		// RoleBindings grant no non-resource URLs: such requests have no namespace, so visit skips
 		// RoleBindings.
 		if !ruleAllows(attrs, rule) {
 			return true

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// NewTokenReview serves tokenreviews with the token authenticator. audiences are used for reviews
-// without any.
+// NewTokenReview serves tokenreviews with the token authenticator. audiences are the default of reviews
+// that name none.
 func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*authenticationv1.TokenReview] {
 	return &Storage[*authenticationv1.TokenReview]{
 		newObject: func() *authenticationv1.TokenReview { return &authenticationv1.TokenReview{} },

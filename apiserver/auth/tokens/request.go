@@ -39,8 +39,8 @@ var (
 	_ rest.GroupVersionKindProvider = &RequestREST{}
 )
 
-// NewRequestREST returns the storage of serviceaccounts/token. audiences are used for requests
-// without any.
+// NewRequestREST returns the storage of serviceaccounts/token. audiences are the default of requests
+// that name none.
 func NewRequestREST(issuer *Issuer, getter Getter, audiences []string) *RequestREST {
 	return &RequestREST{issuer: issuer, getter: getter, audiences: audiences, now: issuer.now}
 }

@@ -16,7 +16,7 @@ import (
 
 const maxMatchConditions = 64
 
-// baseEnvironment is expensive: it is built once, when the first expression is compiled.
+// baseEnvironment returns the CEL environment. The first call builds it, which is expensive.
 var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// Legacy unprefixed labels, which are set besides the prefixed ones.
+// Legacy labels without a prefix, which a Job has in addition to the prefixed ones.
 const (
 	legacyControllerUIDLabel = "controller-uid"
 	legacyJobNameLabel       = "job-name"

@@ -80,8 +80,8 @@ func checkCertificates(data []byte) error {
 	}
 }
 
-// validateUpdate validates what all updates have in common. mayDecide is whether the update may add
-// decisions, maySign whether it may set the certificate.
+// validateUpdate validates what all updates have in common. mayDecide means that the update may add
+// decisions, maySign that it may set the certificate.
 func validateUpdate(r, old *certificatesv1.CertificateSigningRequest, mayDecide, maySign bool) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")

@@ -77,7 +77,7 @@ func validateNodeChange(node, old *corev1.Node) field.ErrorList {
 	seen := map[corev1.NodeAddress]bool{}
 	for i, address := range node.Status.Addresses {
 		if seen[address] {
-			// Printed like kube-apiserver's internal type.
+			// kube-apiserver prints its internal type.
 			printable := struct {
 				Type    corev1.NodeAddressType
 				Address string

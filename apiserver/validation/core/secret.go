@@ -90,7 +90,7 @@ func validateJSONKey(s *corev1.Secret, key string, data *field.Path) field.Error
 	return nil
 }
 
-// ValidateSecretUpdate validates an update. The type is immutable, and the data is immutable if the old Secret sets immutable.
+// ValidateSecretUpdate validates an update. The type is immutable. The data is immutable if the old Secret sets immutable.
 func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, checks.Immutable(s.Type, old.Type, field.NewPath("type"))...)

@@ -62,7 +62,7 @@ func validateDistinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.Err
 	for i, p := range spec.Ports {
 		key := portKey{p.Protocol, p.Port}
 		if ports.Has(key) {
-			// Printed like kube-apiserver's internal type.
+			// kube-apiserver prints its internal type.
 			errs = append(errs, field.Duplicate(path.Index(i), struct {
 				Name        string
 				Protocol    corev1.Protocol

@@ -24,7 +24,7 @@ func validateBudgetSpec(spec *policyv1.PodDisruptionBudgetSpec, allowInvalidLabe
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		// Printed like kube-apiserver's internal type.
+		// kube-apiserver prints its internal type.
 		printable := struct {
 			MinAvailable               *intstr.IntOrString
 			Selector                   *metav1.LabelSelector
