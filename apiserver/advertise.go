@@ -9,8 +9,8 @@ import (
 )
 
 // advertiseAddress returns the IP address under which other machines and pods reach the server, or nil. It is
-// --advertise-address, else the address it listens on. Otherwise, as in kube-apiserver, it is the address of the
-// interface with the default route.
+// --advertise-address or, if that is not set, the address in listenHost if that is a global unicast address. Otherwise,
+// as in kube-apiserver, it is the address of the interface with the default route.
 func (o Options) advertiseAddress(listenHost string) net.IP {
 	if ip := net.ParseIP(o.AdvertiseAddress); ip != nil {
 		return ip

@@ -34,8 +34,7 @@ type Options struct {
 	// TokenAuthFile is the path of a CSV of static bearer tokens (token,user,uid,"group1,group2").
 	// Empty means none.
 	TokenAuthFile string
-	// EtcdServers are the URLs of an external etcd cluster. If it is set, the embedded etcd is not
-	// started.
+	// EtcdServers are the URLs of an external etcd cluster. Empty selects the embedded etcd.
 	EtcdServers []string
 	// EtcdCAFile, EtcdCertFile and EtcdKeyFile are PEM files for TLS to EtcdServers.
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
@@ -46,14 +45,15 @@ type Options struct {
 	// AdmissionConfigFile is the path of an AdmissionConfiguration (apiserver.config.k8s.io/v1).
 	// Empty means the defaults of each plugin.
 	AdmissionConfigFile string
-	// Audit configures the audit log and webhook. Without a policy file nothing is recorded.
+	// Audit configures the audit log and webhook. It must not be nil. Without a policy file, the server
+	// records nothing.
 	Audit *options.AuditOptions
 	// EncryptionConfigFile is the path of an EncryptionConfiguration (apiserver.config.k8s.io/v1).
 	// Empty means no encryption. EncryptionConfigReload reads it again when it changes.
 	EncryptionConfigFile   string
 	EncryptionConfigReload bool
 	// MaxRequestsInFlight plus MaxMutatingRequestsInFlight is the maximum number of concurrent requests. API Priority
-	// and Fairness divides it between priority levels. Long-running requests do not count.
+	// and Fairness divides it between priority levels. Long-running requests do not count. Both must be positive.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
 	// StoredOnlyWarnings returns a warning when an object of a stored-only kind is created.
 	StoredOnlyWarnings bool

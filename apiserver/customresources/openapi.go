@@ -56,7 +56,7 @@ type openAPIv3 struct {
 	// program is part of the hashes: another version of the server may build another document of the same definitions.
 	program string
 
-	mutex     sync.Mutex // also held while a document is built, so that few are built at a time
+	mutex     sync.Mutex // also held while a document is built, so that one is built at a time
 	documents []document // the most recently used one is the last
 }
 

@@ -15,7 +15,7 @@ import (
 // Kind describes a served resource. GroupVersion, Kind, Resource and New are required, and NewList except for virtual
 // kinds that cannot be listed. Every hook may be nil. The adapters in hooks.go convert typed functions to hooks.
 type Kind struct {
-	// GroupVersion is the served and stored version.
+	// GroupVersion is the served version. If Hub is nil, it is also the stored version.
 	GroupVersion schema.GroupVersion
 	// Kind is the name of the Go type, e.g. "Pod".
 	Kind string
@@ -38,8 +38,8 @@ type Kind struct {
 	// separately.
 	Virtual bool
 
-	// HasStatus adds a status subresource. The main resource then ignores changes of status, and
-	// the subresource ignores all others.
+	// HasStatus adds a status subresource. The main resource then ignores changes of status. The
+	// subresource ignores changes of all fields except status and metadata.
 	HasStatus bool
 	// ResetOnStatusUpdate are additional paths that PrepareStatus restores, such as
 	// "metadata.labels". Everything except status and metadata is always restored.
@@ -79,7 +79,7 @@ type Kind struct {
 	// NoWatchCache serves lists and watches directly from etcd (Event).
 	NoWatchCache bool
 
-	// Columns and Row define the Table of the kind. The default comes from apiserver/tables.
+	// Columns and Row define the Table of the kind. All sets them from apiserver/tables.
 	Columns []metav1.TableColumnDefinition
 	Row     func(obj runtime.Object) ([]any, error)
 
@@ -88,7 +88,7 @@ type Kind struct {
 	UpdateSubresources map[string]UpdateSubresource
 	// Subresources are all other subresources, by name (binding, scale).
 	Subresources map[string]func(Stores) rest.Storage
-	// Setup configures the store, e.g. with allocation hooks.
+	// Setup configures the store (Namespace). nil means no further configuration.
 	Setup func(*genericregistry.Store) error
 	// NoDeleteCollection disables the verb deletecollection.
 	NoDeleteCollection bool

@@ -14,6 +14,6 @@
 //     the subresource. This also holds for a WebSocket request, which is a GET.
 //   - pods/proxy and services/proxy reject loopback and link-local addresses.
 //
-// Differences from Kubernetes: nodes/proxy reaches only the port of the agent. Requests for pods of
-// simulated nodes return a bad request.
+// Differences from Kubernetes: nodes/proxy reaches only the port of the agent. Exec, attach and
+// port-forward to pods of simulated nodes return a bad request.
 package podproxy

@@ -3,9 +3,9 @@
 //
 //	Authorizer   authorizes requests. A node may read only the Secrets, ConfigMaps, ServiceAccounts,
 //	             claims and volumes that its pods reference, according to Graph.
-//	Restriction  is the NodeRestriction admission plugin. A node may write only its own Node, Lease,
-//	             CSINode and ResourceSlices, its pods, tokens of their service accounts, and the
-//	             status of claims whose resize it finishes.
+//	Restriction  is the NodeRestriction admission plugin. Of Nodes, Leases, CSINodes, ResourceSlices
+//	             and CertificateSigningRequests, a node may write only its own. It may write its
+//	             pods, tokens of their service accounts, and the size in the status of claims.
 //
 // Informers of pods, PersistentVolumes and VolumeAttachments update Graph:
 //
@@ -16,7 +16,8 @@
 //
 // Invariants:
 //
-//   - A node cannot read an object that none of its pods references.
+//   - A node cannot read a Secret, ConfigMap, ServiceAccount, claim or volume that none of its pods
+//     references.
 //   - The access ends with the last such pod.
 //   - A node cannot write displacement records about other nodes, pods or owners.
 //   - A node cannot change other nodes, its labels below node-restriction.kubernetes.io/, or its

@@ -3,7 +3,7 @@
 //	ca.key, ca.crt                the CA, which signs all certificates except those of the front proxy
 //	apiserver.key, apiserver.crt  serving certificate of the API server
 //	front-proxy-ca.key, .crt      separate CA that signs only front-proxy-client.crt
-//	front-proxy-client.key, .crt  client certificate for aggregated API servers
+//	front-proxy-client.key, .crt  client certificate of front proxies, see FrontProxyUser
 //	sa.key                        key that signs service account tokens (ES256)
 //
 // The package creates missing files and renews certificates at 70 to 90 % of their lifetime or if

@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RenewingCertificate is a certificate in memory that is replaced before it expires. It is a
-// dynamiccertificates.CertKeyContentProvider. It is safe for concurrent use.
+// RenewingCertificate is a certificate in memory. The methods that return it renew it first if it is due.
+// It is a dynamiccertificates.CertKeyContentProvider. It is safe for concurrent use.
 type RenewingCertificate struct {
 	name  string
 	issue func() (certPEM, keyPEM []byte, err error)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// PrepareCreate sets the requester. Clients cannot choose it.
+// PrepareCreate sets the requester, which clients cannot choose, and clears the status.
 func PrepareCreate(ctx context.Context, r *certificatesv1.CertificateSigningRequest) {
 	s := &r.Spec
 	s.Username, s.UID, s.Groups, s.Extra = "", "", nil, nil
@@ -43,7 +43,7 @@ func PrepareStatus(r, old *certificatesv1.CertificateSigningRequest) {
 	setTimes(r, old)
 }
 
-// PrepareApproval restores everything but the conditions: an approver may add conditions of other types than decisions.
+// PrepareApproval restores the request and the certificate. It keeps conditions of all types, not only decisions.
 func PrepareApproval(r, old *certificatesv1.CertificateSigningRequest) {
 	r.Spec, r.Status.Certificate = old.Spec, old.Status.Certificate
 	setTimes(r, old)

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// DefaultLimitRange sets default limits from maxima, and default requests from default limits or
-// else minima.
+// DefaultLimitRange sets the defaults of items for containers: default limits from maxima, and default
+// requests from default limits or else minima.
 func DefaultLimitRange(l *corev1.LimitRange) {
 	for i := range l.Spec.Limits {
 		item := &l.Spec.Limits[i]

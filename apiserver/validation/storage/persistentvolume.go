@@ -158,7 +158,7 @@ func validateVolumeNodeAffinity(a *corev1.VolumeNodeAffinity, fldPath *field.Pat
 }
 
 // ValidatePersistentVolumeUpdate validates an update. Source and volume mode are immutable. A node
-// affinity can be added, but not changed.
+// affinity can be added. An existing one may only replace deprecated node labels.
 func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := ValidatePersistentVolume(pv)
 	specPath := field.NewPath("spec")
