@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// ValidateServiceUpdate validates an update. Cluster IPs and IP families are immutable, except for
-// changes from and to type ExternalName.
+// ValidateServiceUpdate validates an update. The primary cluster IP and IP family are immutable, except
+// for changes from and to type ExternalName.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("spec")
