@@ -15,7 +15,7 @@ type Index struct {
 	changeLog
 	nodeRing
 
-	// Numbers of the nodes by NodeID.
+	// Rows, Ephemeral and NameHashes hold the numbers of each node, by NodeID.
 	Rows       []Row
 	Ephemeral  []Ephemeral
 	NameHashes []uint64 // NodeInfo.NameHash
