@@ -1,8 +1,9 @@
 // Package garbagecollector deletes objects whose owners do not exist any more.
 //
-// It watches the metadata of all deletable resources except events and keeps a graph of owners and dependents. The
-// resources and their preferred versions are discovered every 30 s. The deletion request of an owner determines what
-// happens to its dependents; the API server records it in the owner's finalizers:
+// It watches the metadata of all deletable resources except events and keeps a graph of owners and dependents. It
+// discovers the resources and their preferred versions every 30 s, and after a change of a CustomResourceDefinition.
+// The deletion request of an owner determines what happens to its dependents; the API server records it in the owner's
+// finalizers:
 //
 //	background   the API server deletes the owner; the garbage collector then deletes its dependents
 //	foreground   the owner waits (foregroundDeletion) until no dependent blocks it
