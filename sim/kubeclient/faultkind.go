@@ -54,7 +54,7 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		return sim.RequestNode, key
 	case store.ReplicaSets:
 		if verb == "update" {
-			return sim.RequestScale, key // faults are a hash of the kind: the name that recorded runs have
+			return sim.RequestScale, key // faults are a hash of the kind, so it keeps the name in recorded runs
 		}
 	case store.PodDisruptionBudgets:
 		if b, ok := r.object.(*policyv1.PodDisruptionBudget); ok && r.subresource == status && e.c.actor.Name() != "disruption" {
