@@ -20,8 +20,8 @@
 // Extenders calls extenders over HTTP, as kube-scheduler does, with one file per verb. It makes filter calls in
 // sequence, each with the remaining nodes. It makes prioritize calls in parallel, and only if more than one node
 // remains. It multiplies their scores by 10 and by the weight. It reports errors of prioritize calls and of ignorable
-// extenders, but ignores these calls. Any other error makes the call Refused, or Unknown if a bind call may have
-// succeeded. The reason names the extender, the verb and the error.
+// extenders, and continues without these calls. Any other error makes the effect Refused, or Unknown if a bind call may
+// have succeeded. The reason names the extender, the verb and the error.
 //
 // Extenders sends pods as the API returns them, and nodes too if an extender is not nodeCacheCapable. It reads them
 // from a watch that runs only while extenders are configured. Extender calls have separate workers, so a slow extender

@@ -85,8 +85,8 @@ func (e endpoint) debitedPod(update *policyv1.PodDisruptionBudget, key string) (
 	return first
 }
 
-// podStatusKind returns the kind of a patch of a pod's status. It decodes no patch of the scheduler, which sends most of them.
-// Texts in a patch cannot match, since their quotes are escaped.
+// podStatusKind returns the kind of a patch of a pod's status. It decodes no patch of the scheduler, which sends most
+// patches. Texts in a patch cannot match, since their quotes are escaped.
 func podStatusKind(patch []byte) string {
 	contains := func(part string) bool { return bytes.Contains(patch, []byte(part)) }
 	switch isScheduled := contains(`"type":"` + string(corev1.PodScheduled) + `"`); {
