@@ -13,6 +13,6 @@
 //
 //   - A change of a controller's scale has immediate effect, not only with the next change of a pod.
 //   - The controller drops an entry of disruptedPods that is older than the pod with its name.
-//   - It records an event when the content changes, not with every computation.
+//   - It records an event when the event's content changes, not with every computation.
 //   - The event NotDeleted names the budget.
 package disruption

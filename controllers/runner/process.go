@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Process provides a process to its controllers. workqueue.Run creates it in production, and sim/reconciler in the
+// Process gives controllers access to the process that runs them: workqueue.Run in production, sim/reconciler in the
 // simulator. Controllers add queues and machines to it with NewQueue and NewMachine, and start no goroutines.
 type Process struct {
 	Environment

@@ -9,8 +9,8 @@
 //	                ▼
 //	             refuse, and name the flag that switches the upstream controller off
 //
-// A Lease is live while its holder renews it. Because clocks differ, the guard observes a Lease that has recently
-// expired by the local clock for one lease duration, as candidates do.
+// A Lease is live while its holder renews it. If a Lease has recently expired by the local clock, the guard observes
+// it for one lease duration, as candidates do, because clocks differ.
 //
 // Invariants, each with a test on virtual time:
 //

@@ -44,8 +44,8 @@
 // the watch lags. The machine reverts both if the Preempt fails. It does not schedule the pod while the Preempt is in
 // flight. Afterwards it schedules the pod again, but selects no other victims before the current ones are deleted or
 // time out. It clears nominations of lower-priority pods to that node. The victims' timeout is the longest grace period
-// plus Config.VictimsTimeout. The machine selects a node where preemption failed again only if no other node is a
-// candidate (failed_nodes.go).
+// plus Config.VictimsTimeout. After preemption on a node has failed, the machine selects that node again only if no
+// other node is a candidate (failed_nodes.go).
 //
 // # Holds
 //

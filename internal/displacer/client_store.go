@@ -16,7 +16,7 @@ import (
 )
 
 // clientStore is the API through a client. It replaces an active condition of another cause, as Kubernetes does. If the
-// pod has one, it reads the pod first, so that RestoreCondition can restore that condition.
+// pod has such a condition, it reads the pod first, so that RestoreCondition can restore that condition.
 type clientStore struct{ *Displacer }
 
 var _ Store = clientStore{}
