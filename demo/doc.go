@@ -1,10 +1,10 @@
 // Package demo runs five acts on a Berth cluster and describes them:
 //
-//   - Pods are placed.
-//   - A pod that uses up its node's memory is evicted, and no other.
-//   - On a full disk, unused images are deleted before a pod is evicted.
-//   - A node is drained under a budget as previewed.
-//   - A pod of higher priority preempts.
+//   - The scheduler places pods.
+//   - A node evicts the pod that uses up the node's memory, and no other.
+//   - A node with a full disk deletes unused images before it evicts a pod.
+//   - A drain under a budget matches its preview.
+//   - A pod of higher priority preempts another pod.
 //
 // All numbers and names are read from the cluster: from a watch, node statistics, displacement
 // records and scheduling decisions. An act fails if it does not observe what it claims to show.

@@ -5,8 +5,8 @@
 //	                                          └─ no ── forwarder: /etc/resolv.conf
 //
 // The zone (zone.go, service_records.go) computes answers from the informers' caches and keeps
-// no state. Pods are untrusted clients: queries, TCP connections and forwarded queries are
-// limited in total and per client, and clients outside private networks are refused. The forwarder
+// no state. Pods are untrusted clients. The server limits queries, TCP connections and forwarded
+// queries in total and per client, and refuses clients outside private networks. The forwarder
 // never queries itself: it skips its own addresses, and detects longer loops by a probe.
 //
 // Register creates the server's Service, kube-dns in kube-system, and Publish sets its endpoint.

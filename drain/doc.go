@@ -15,7 +15,7 @@
 //
 // Differences from kubectl drain:
 //
-//   - DaemonSet pods are skipped without a flag (--ignore-daemonsets=false rejects them).
-//   - Finished pods are not deleted.
-//   - Permanent blocks are reported with the field to change instead of being retried forever.
+//   - The drain skips DaemonSet pods without a flag (--ignore-daemonsets=false rejects them).
+//   - It does not delete finished pods.
+//   - It reports permanent blocks with the field to change, and does not retry them forever.
 package drain

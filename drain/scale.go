@@ -225,8 +225,8 @@ func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
 	return err
 }
 
-// recoverSurges handles the surges of an earlier drain: they are continued if pod and replicas
-// are unchanged, and undone otherwise. It retries after conflicts.
+// recoverSurges handles the surges of an earlier drain of these nodes. It continues a surge if the pod is
+// still on its node and the replicas are unchanged, and undoes it otherwise. It retries after conflicts.
 func (d *Drain) recoverSurges(ctx context.Context) (err error) {
 	for range scaleAttempts {
 		if err = d.recoverSurgesOnce(ctx); !apierrors.IsConflict(err) {

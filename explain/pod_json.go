@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// JSON returns the explanation as JSON, in the schema of conformance/scheduling's `expect`
-// with additional fields. The names of fields are stable.
+// JSON returns the explanation as JSON. The schema is that of `expect` in conformance/testdata/scheduling, with
+// additional fields. The names of fields are stable.
 func (e *PodExplanation) JSON() ([]byte, error) {
 	v := explanationView{recordView: newRecordView(e.Record, e.Node), NodeUnknown: e.NodeMissing, Problems: e.Problems, Nominated: e.Nominated, TerminatingVictims: keys(e.TerminatingVictims), ExtendersNotCalled: e.Extenders}
 	pending := e.Node == "" && (e.Record.Outcome == decision.Infeasible || e.Record.Outcome == decision.Gated)

@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// Events is where a synchronous runner reads the cluster: a Source, or the watches of an actor in the simulator.
+// Events delivers the events of a cluster to a synchronous runner. A Source implements it, and so do the watches of an
+// actor in the simulator.
 type Events interface {
 	// Start lists and watches in the background, and returns when all kinds are listed. stop ends the watches.
 	Start(ctx context.Context) (stop func(), err error)

@@ -9,8 +9,8 @@
 //	faults, killpoint           injected faults, by rule or at random; a kill at one request
 //	observers, models           commits, notices and violations; converted pods
 //
-// The world depends on no actor. Actors are in subpackages, and package cluster puts them
-// together. An actor sees only the objects that its own watches delivered. It loses its state when
+// The world depends on no actor. Actors are in subpackages, and package cluster assembles
+// them. An actor observes only the objects that its own watches delivered. It loses its state when
 // it is killed, and restarts from a list. It reports with Notify what commits do not show. Invariants
 // and statistics observe these notices.
 //

@@ -20,18 +20,16 @@ type Faults struct {
 // Fault is how a request fails.
 type Fault uint8
 
-// The faults. RequestLost: not executed, times out. ResponseLost: executed, times out.
-// Delayed: executed late, before or after the timeout, no response. NeverAnswered: executed, no response.
-// Partial: some writes of an operation are executed, then its requests fail.
+// The faults.
 const (
-	NoFault Fault = iota
-	Refuse
-	Conflict
-	RequestLost
-	ResponseLost
-	Delayed
-	NeverAnswered
-	Partial
+	NoFault       Fault = iota
+	Refuse              // the API server refuses the request
+	Conflict            // the API server returns a conflict
+	RequestLost         // the API server does not execute the request, which times out
+	ResponseLost        // the API server executes the request, which times out
+	Delayed             // the API server executes the request before or after its timeout, without a response
+	NeverAnswered       // the API server executes the request without a response
+	Partial             // the API server executes some writes of an operation; then its requests fail
 	numFaults
 )
 

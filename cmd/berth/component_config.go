@@ -35,8 +35,8 @@ func renewedConfig(ctx context.Context, config *rest.Config, kubeconfig, name st
 	return config, r, nil
 }
 
-// certificateDir returns the directory of a component's renewed certificate. It is in the state directory of the systemd unit, else next to
-// the kubeconfig that --kubeconfig or KUBECONFIG names. It is empty if there is no such file.
+// certificateDir returns the directory of a component's renewed certificate. It is in the state directory of the systemd
+// unit, else next to the kubeconfig that --kubeconfig or KUBECONFIG names. It is empty if neither names a file.
 func certificateDir(kubeconfig string) string {
 	if state, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); state != "" {
 		return filepath.Join(state, "certificates")

@@ -47,8 +47,8 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, loa
 	return r, err
 }
 
-// onceElection returns the election of a single run. Unless the flags set durations, they are short: the Lease expires soon after the
-// process is killed.
+// onceElection returns the election of a single run. Unless flags set its durations, they are short, so that the Lease
+// expires soon after the process is killed.
 func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
 	e, once := f.election.Election, leaderelection.Default(descheduler.Component)
 	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {

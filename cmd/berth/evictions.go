@@ -110,7 +110,7 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 	return f.output.Print(cmd.OutOrStdout(), out)
 }
 
-// recordSource is where displacement records are read from: the API, a journal, or both.
+// recordSource selects the source of displacement records: the API, a journal, or both.
 type recordSource struct {
 	cli.Cluster
 	journal string

@@ -105,7 +105,7 @@ func explainPodCommand() *cobra.Command {
 	return cmd
 }
 
-// objectSource is where objects are read from: dump files or a cluster.
+// objectSource selects the source of objects: dump files or a cluster.
 type objectSource struct {
 	cli.Cluster
 	dumps, configs []string

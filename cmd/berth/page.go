@@ -23,8 +23,8 @@ const (
 	pageAddress    = "127.0.0.1:8444"
 )
 
-// pageListener holds the flag of the web page that a component serves. If the address is only a default, a free port
-// is used if it is taken.
+// pageListener holds the flag of the web page that a component serves. If the flag is not set and the default port is
+// taken, the page uses a free port.
 type pageListener struct {
 	address string
 	flags   *pflag.FlagSet

@@ -48,7 +48,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 }
 
 // copySource downloads the module of a release, checks its sum, and copies it to the command's directory. There the
-// module's own go.mod and replacements apply to builds. It adds our programs, if any, and returns the path of the copy.
+// module's own go.mod and replacements apply to builds. It adds Berth's programs, if any, and returns the path of the copy.
 func copySource(ctx context.Context, dir string, s software) (string, error) {
 	module := s.module + "@" + s.version
 	target := filepath.Join(dir, "source", s.name+"-"+s.version)
@@ -83,7 +83,7 @@ func copySource(ctx context.Context, dir string, s software) (string, error) {
 }
 
 // buildPrograms builds the programs of a release that an earlier run has not built, and returns their paths by name. It
-// always builds programs of ours, because they change without the version.
+// always builds Berth's programs, because they change without the version.
 func buildPrograms(ctx context.Context, o options, s software, source string) (map[string]string, error) {
 	paths := map[string]string{}
 	for _, p := range s.programs {

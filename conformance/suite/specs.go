@@ -80,8 +80,8 @@ type batch struct {
 	specs []string
 }
 
-// splitBatches returns one batch per SIG, or per group of beyondBatch, and, last, the batch of specs that must run alone. selected is a
-// comma-separated list of batch names, "" for all batches, quickBatch, or beyondBatch.
+// splitBatches returns one batch per SIG, or per group of beyondBatch. The last batch has the specs that must run alone.
+// selected is a comma-separated list of batch names, "" for all batches, quickBatch, or beyondBatch.
 func splitBatches(specs []string, selected string) ([]batch, error) {
 	batchOf := sig
 	if selected == beyondBatch {

@@ -34,8 +34,8 @@ func reviewBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
 }
 
-// newClientCA returns the client CA that the API server publishes. Until it is read, no client certificate is
-// accepted.
+// newClientCA returns the client CA that the API server publishes. It verifies no client certificate before it has read
+// the CA.
 func newClientCA(client kubernetes.Interface) (*dynamiccertificates.ConfigMapCAController, error) {
 	return dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, clientCAConfigMap, clientCAKey, client)
 }

@@ -4,7 +4,7 @@
 //	watches ──▶ clusterState ──▶ snapshot ──▶ strategies ──▶ compatible: evict one by one
 //	                                                     └─▶ planned: plan ──▶ evacuation: reserve, evict, wait, verify
 //
-// Compatible mode works as the Kubernetes descheduler does: every candidate is evicted. Planned
+// Compatible mode works as the Kubernetes descheduler does: it evicts every candidate. Planned
 // mode evicts a pod only if the scheduler's own placement puts its replacement on another node. It
 // reserves that node if possible, waits for budgets, moves one pod of a workload at a time, and
 // backs off after failed moves.
@@ -18,7 +18,7 @@
 // (descheduling.Snapshot.ApplyInProgress) and plans on top of them.
 //
 // The process keeps no state that must survive. After a crash the next run plans from the API,
-// and leftover Holds are deleted or expire. Failures of moves without reservations are restored
+// and leftover Holds are deleted or expire. The run restores failures of moves without reservations
 // from Avoid Holds, which record the number of failures for a day after they expire.
 //
 // Each eviction records an event Descheduled on its pod, and sets the annotations requested-by and reason on its

@@ -6,13 +6,13 @@
 //	DisruptionTarget true for 2 min, not deleting -> condition set to False
 //
 // The status update carries the resource version of the budget that was read. If another actor debits the budget
-// meanwhile, that update wins and the status is computed again. A pod that its node has evicted or rejected is not
-// ready any more, so the computation accounts for it.
+// meanwhile, that update wins and the controller computes the status again. A pod that its node has evicted or rejected
+// is not ready any more, so the computation accounts for it.
 //
 // Differences from Kubernetes:
 //
 //   - A change of a controller's scale has immediate effect, not only with the next change of a pod.
-//   - An entry of disruptedPods that is older than the pod with its name is dropped.
-//   - An event is recorded when its content changes, not with every computation.
+//   - The controller drops an entry of disruptedPods that is older than the pod with its name.
+//   - It records an event when the event's content changes, not with every computation.
 //   - The event NotDeleted names the budget.
 package disruption

@@ -30,7 +30,7 @@ type object struct {
 type graph struct {
 	mu      sync.Mutex
 	objects map[types.UID]*object
-	// dependents by the UID of an owner, which may be unknown.
+	// dependents holds the UIDs of the dependents of each owner, by the owner's UID. The owner may be missing in objects.
 	dependents map[types.UID]map[types.UID]bool
 }
 

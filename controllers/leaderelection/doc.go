@@ -5,10 +5,10 @@
 //	               ▼
 //	             lost: no request is sent any more, requests in flight are canceled
 //
-// Every request of the controllers passes the gate. The gate is open for RenewDeadline after the moment at which the
-// last successful renewal was SENT. Other candidates wait for LeaseDuration, which is longer and starts later: when
-// they observe the renewal. An instance that was suspended, partitioned or slow therefore sends no requests while
-// another one may lead.
+// Every request of the controllers passes the gate. The gate is open for RenewDeadline after this instance sent the
+// last successful renewal. Other candidates wait for LeaseDuration, which is longer and starts later: when they
+// observe the renewal. An instance that was suspended, partitioned or slow therefore sends no requests while another
+// one may lead.
 //
 // Invariants, each covered by a test on virtual time:
 //

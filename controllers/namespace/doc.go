@@ -3,7 +3,7 @@
 //	deletionTimestamp set ─▶ delete pods ─▶ no pods remain ─▶ delete all other objects ─▶ nothing remains ─▶ finalize
 //	                            ▲  └── pods or finalizers remain: report them in conditions, retry
 //
-// All namespaced resources that discovery returns are deleted. Pods are deleted first, so that
+// The controller deletes all namespaced resources that discovery returns. It deletes pods first, so that
 // network policies and secrets outlast them. The namespace's conditions report what remains, with
 // upstream's reasons and messages.
 //

@@ -7,6 +7,6 @@
 //
 // Taints of other owners stay unchanged. engine/tainteviction decides which pods the taints evict.
 //
-// Differences from Kubernetes: the Lease is read from the API server before a node is marked, so that a lagging watch
-// has no effect.
+// Difference from Kubernetes: the controller reads the Lease from the API server before it marks a node, so that a
+// lagging watch has no effect.
 package nodelifecycle

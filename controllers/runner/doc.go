@@ -1,3 +1,3 @@
-// Package runner provides what controllers take from the process that runs them: time, random names, goroutines
-// and periodic calls. Controllers do not use the package time or rand, or the go statement, for these.
+// Package runner defines what a process provides to its controllers: time, random names, goroutines, queues and
+// periodic calls. Controllers do not use the package time or rand, or the go statement, for these.
 package runner

@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Process is what controllers take from the process that runs them: workqueue.Run in production, sim/reconciler in the
-// simulator. Controllers add queues and machines to it with NewQueue and NewMachine. They have no goroutine of their own.
+// Process gives controllers access to the process that runs them: workqueue.Run in production, sim/reconciler in the
+// simulator. Controllers add queues and machines to it with NewQueue and NewMachine, and start no goroutines.
 type Process struct {
 	Environment
 	Client    kubernetes.Interface

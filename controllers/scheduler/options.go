@@ -30,7 +30,7 @@ type Options struct {
 	Config *rest.Config
 
 	Profiles                          []framework.Config // none: the default profile
-	InitialBackoff                    time.Duration
+	InitialBackoff                    time.Duration      // backoff of a pod after its first failed attempt
 	MaxBackoff                        time.Duration
 	PodMaxInUnschedulablePodsDuration time.Duration // maximum time without an attempt
 	Seed                              uint64        // selects among nodes of equal score

@@ -5,7 +5,7 @@
 //	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: displacer.Displacer; failures become events
 //	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."
 //
-// The budgets that a healthy pod's eviction overrules are debited (debit.go).
+// The controller debits the budgets that the eviction of a healthy pod overrules (debit.go).
 //
 // The package stores no state: after a restart the objects lead to the same decisions.
 package tainteviction

@@ -9,8 +9,8 @@
 //	                ▼
 //	             refuse, and name the flag that switches the upstream controller off
 //
-// A Lease is live while its holder renews it. A Lease that has recently expired by the local clock is observed for
-// one lease duration, as candidates do, because clocks differ.
+// A Lease is live while its holder renews it. If a Lease has recently expired by the local clock, the guard observes
+// it for one lease duration, as candidates do, because clocks differ.
 //
 // Invariants, each with a test on virtual time:
 //

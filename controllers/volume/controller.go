@@ -39,7 +39,7 @@ type controller struct {
 	volumes corelisters.PersistentVolumeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	classes storagelisters.StorageClassLister
-	// Indexers of volumes and claims with the indexes below.
+	// volumeIndex and claimIndex have the indexes below.
 	volumeIndex, claimIndex cache.Indexer
 	events                  record.EventRecorder
 	log                     klog.Logger

@@ -1,7 +1,7 @@
-// Package workload is shared by the workload controllers. It claims the pods of an owner, tracks writes
+// Package workload provides what the workload controllers share. It claims the pods of an owner, tracks writes
 // that are not in the cache yet, and creates and deletes pods.
 //
-// Decisions are made in engine/workload. A controller gets the pods of an owner (Claim), passes them to
+// engine/workload makes the decisions. A controller gets the pods of an owner (Claim), passes them to
 // Plan, and executes the result (Create, Delete).
 //
 // A lagging cache does not lead to duplicates. A created pod is counted immediately, and a deleted pod counts as

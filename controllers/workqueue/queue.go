@@ -106,7 +106,7 @@ func (q *Queue[K]) reconcileRecovered(ctx context.Context, key K) (requeueAfter 
 }
 
 // Watch calls handle with the old and the new state of each object that is added, updated or
-// deleted. The missing state is nil. After a missed deletion, the last cached state is passed.
+// deleted. The missing state is nil. After a missed deletion, old is the last cached state.
 func Watch[T metav1.Object](informer cache.SharedInformer, handle func(old, cur T)) error {
 	var zero T
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{

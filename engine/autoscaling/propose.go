@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Target is the target of a metric: Utilization in percent of the request, or if it is 0 the average usage of a pod.
+// Target is the target of a metric: Utilization in percent of the request or, if that is 0, the average usage of a pod
+// in the unit of the samples.
 type Target struct {
 	Utilization int32
 	Average     int64
@@ -17,7 +18,7 @@ type Tolerance struct{ Up, Down float64 }
 // DefaultTolerance is the tolerance of rules without their own.
 const DefaultTolerance = 0.1
 
-// Proposal is the number of replicas that a metric requires, and the usage that it was computed from.
+// Proposal is the number of replicas that a metric requires, and the average usage of a pod from which it was computed.
 type Proposal struct {
 	Replicas    int32
 	Average     int64

@@ -32,8 +32,8 @@ type Result uint8
 // The results. Only Granted has an effect.
 const (
 	Granted         Result = iota
-	Refused                // not now
-	Forbidden              // not before the budget changes
+	Refused                // a retry may be granted
+	Forbidden              // a retry cannot be granted before the budget changes
 	MultipleBudgets        // several budgets cover the pod and RefuseMultiple is set
 )
 

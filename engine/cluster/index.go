@@ -15,7 +15,7 @@ type Index struct {
 	changeLog
 	nodeRing
 
-	// Numbers of the nodes by NodeID.
+	// Rows, Ephemeral and NameHashes hold the numbers of each node, by NodeID.
 	Rows       []Row
 	Ephemeral  []Ephemeral
 	NameHashes []uint64 // NodeInfo.NameHash
@@ -42,8 +42,8 @@ type Index struct {
 	groupVersions map[string]uint64
 }
 
-// Row holds the numbers of a node that the fit filter and its scores read for every node.
-// It fills one cache line.
+// Row holds the numbers of a node that the fit filter and its scores read for every node. CPU is in
+// millicores and memory in bytes. A Row fills one cache line.
 type Row struct {
 	AllocCPU, AllocMem     int64
 	UsedCPU, UsedMem       int64
@@ -55,7 +55,7 @@ type Row struct {
 	Exists  bool // the NodeID is in use
 }
 
-// Ephemeral is the ephemeral storage of a node, which few pods request.
+// Ephemeral is the ephemeral storage of a node in bytes. Few pods request it.
 type Ephemeral struct{ Alloc, Used int64 }
 
 // Index returns the index of the State, creating it if necessary.

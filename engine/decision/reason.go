@@ -68,9 +68,9 @@ var reasonTexts = [numReasonKinds]string{
 }
 
 // Reason is one reason of a rejection with its numbers. For ReasonInsufficient and
-// ReasonTooManyPods, Want is requested, Used is in use and Have is allocatable. For
-// ReasonTopologySpread, Want is maxSkew, Used is the count of the domain and Have the
-// minimum over the domains.
+// ReasonTooManyPods, Want is requested, Used is in use and Have is allocatable, in thousandths of
+// a core, bytes or counts. For ReasonTopologySpread, Want is maxSkew, Used is the count of the
+// domain and Have the minimum over the domains.
 type Reason struct {
 	Kind             ReasonKind
 	Subject          string // resource, topology key, taint, port or volume

@@ -25,8 +25,8 @@
 //     most a MonitorPeriod later.
 //   - RateLimited: two queued nodes of a zone are never tainted closer together than its rate allows.
 //   - NoneWhenAllDown: while no node of any zone is ready, none has a NoExecute taint of this machine.
-//   - StartGrace: time before the machine started does not count as silence of a node. OwnDelay:
-//     neither does a delay of a call after the requested wake-up time.
+//   - StartGrace: time before the machine started does not count as silence of a node.
+//   - OwnDelay: a delay of a call after the requested wake-up time does not count as silence of a node.
 //   - OnlyManaged: other taints are not modified, such as the cloud provider's uninitialized and shutdown
 //     taints, or out-of-service.
 //   - ZonesFromObjects: ComputeZones of the objects predicts what the machine does.

@@ -27,7 +27,8 @@
 //   - Decisions depend on the observations only: pods of equal rank are evicted in list order, and thresholds
 //     are handled in the order of Config.
 //
-// Without Options the package decides as Kubernetes 1.36.3 does, including the messages (conformance/eviction).
+// Without Options the package decides as Kubernetes 1.36.3 does, including the messages. Package conformance checks
+// this with testdata/eviction.
 // Where the order in Kubernetes is random, memory thresholds are first, then the order of Config. Options enable
 // improvements; docs/reference/differences.md lists them.
 //

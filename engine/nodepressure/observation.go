@@ -17,7 +17,7 @@ type Observation struct {
 	Pods func() []Pod
 }
 
-// Stat is a measurement of a signal.
+// Stat is a measurement of a signal. If Known is false, the signal was not measured.
 type Stat struct {
 	Known               bool
 	Available, Capacity int64 // bytes, inodes or processes
@@ -39,7 +39,7 @@ type PageCache struct {
 	StallTime time.Duration
 }
 
-// FsStats is the usage of a container's writable layer, its logs or a volume.
+// FsStats is the usage of a container's writable layer, its logs or a volume. If Known is false, it was not measured.
 type FsStats struct {
 	Known  bool
 	Bytes  int64

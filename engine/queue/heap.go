@@ -47,7 +47,7 @@ func (h *heap) up(i int) {
 	}
 }
 
-// down reports whether the entry moved.
+// down moves the entry at i down to its place. It reports whether the entry moved.
 func (h *heap) down(i int) bool {
 	from := i
 	for {

@@ -20,14 +20,13 @@
 //	waitingToRefresh    until the next refresh
 //
 // Each stage has a deadline. A refusal or a timeout before binding returns the pod to the queue, and so does a Bind
-// that is Refused or a Conflict. An Unknown Bind, and a bound pod that the watch does not show in time, are
-// refreshed: the attempt ends, or Bind is retried. The answer of extenders is checked against the current state.
-// Until a Bind is sent, the machine can abort the attempt without an API write.
+// that is Refused or a Conflict. The machine checks the answer of extenders against the current state. Until it sends
+// a Bind, it can abort the attempt without an API write.
 //
-// After a Bind with an unknown outcome the assumption stays and the pod is read from the API. If the pod
-// is still unbound, Bind is retried with the same node, with increasing delays and at most
-// maxBindAttempts times. The attempt fails when no Bind can succeed any more and the pod is unbound. A
-// watch event, a refresh or a later Bind may show that the pod is bound although the outcome of the
+// The machine refreshes the pod of an Unknown Bind, and a bound pod that the watch does not show in time. The assumption
+// stays meanwhile. If the pod is still unbound, the machine retries Bind with the same node. It sends Bind at most
+// maxBindAttempts times, with increasing delays. The attempt fails when no Bind can succeed any more and the pod is
+// unbound. A watch event, a refresh or a later Bind may show that the pod is bound although the outcome of the
 // first Bind does not. Then the machine emits one ReportBound.
 //
 // # Nominations
@@ -37,21 +36,21 @@
 //	effectInFlight      the Preempt or ClearNomination has no outcome yet
 //	effectUnanswered    the effect timed out and is sent again at the deadline
 //	waitingForVictims   the API has the nomination; the pod is activated when the last victim is deleted
-//	replanning          the Preempt was refused; victims are selected again
+//	replanning          the Preempt was refused; the machine selects victims again
 //
-// If victims exceed their timeout, ClearNomination is sent and victims are selected again.
+// If victims exceed their timeout, the machine sends ClearNomination and selects victims again.
 //
 // From the choice on, the nomination reserves resources in the state and the victims count as terminating, even if
-// the watch lags. Both are reverted if the Preempt fails. While the Preempt is in flight the pod is not scheduled.
-// Afterwards the machine schedules it again, but selects no other victims before the current ones are deleted or time
-// out. Nominations of lower-priority pods to that node are cleared. The victims' timeout is the longest grace period
-// plus Config.VictimsTimeout. A node where preemption failed is selected again only if no other node is a candidate
-// (failed_nodes.go).
+// the watch lags. The machine reverts both if the Preempt fails. It does not schedule the pod while the Preempt is in
+// flight. Afterwards it schedules the pod again, but selects no other victims before the current ones are deleted or
+// time out. It clears nominations of lower-priority pods to that node. The victims' timeout is the longest grace period
+// plus Config.VictimsTimeout. After preemption on a node has failed, the machine selects that node again only if no
+// other node is a candidate (failed_nodes.go).
 //
 // # Holds
 //
-// A Hold (an Avoid or a Reserve) affects the waiting pods of its owner. They are requeued when the Hold
-// is created, changes, is deleted or expires. A reservation that is used or ends requeues pods, as the
+// A Hold (an Avoid or a Reserve) affects the waiting pods of its owner. The machine requeues them when the
+// Hold is created, changes, is deleted or expires. The end or use of a reservation requeues pods, as the
 // deletion of a pod does.
 //
 // # Invariants
@@ -79,8 +78,8 @@
 // Differences from Kubernetes:
 //
 //   - The scheduler abandons victims that do not terminate in time (Config.VictimsTimeout).
-//   - If a budget refuses a Preempt, victims are selected again with the current budgets. Only the second selection
-//     overrules a budget.
-//   - After any other refusal of a Preempt, victims are selected again without that node.
-//   - If the specification of a nominated pod changes, its victims are selected again.
+//   - If a budget refuses a Preempt, the scheduler selects victims again with the current budgets. Only the second
+//     selection overrules a budget.
+//   - After any other refusal of a Preempt, it selects victims again without that node.
+//   - If the specification of a nominated pod changes, it selects the pod's victims again.
 package scheduling

@@ -97,8 +97,8 @@ func (m *Machine) handleExtenderNodes(now time.Time, call *extenderCall, pod *mo
 	m.assumeAndBind(now, call.attempt, pod, node)
 }
 
-// handleNoExtenderNodes handles a refusal of all nodes. If only the nominated or the reserved node
-// was offered, the other nodes are tried next.
+// handleNoExtenderNodes handles a refusal of all nodes. If the extenders saw only the nominated or the
+// reserved node, it schedules the pod again without the nomination or the reservation.
 func (m *Machine) handleNoExtenderNodes(now time.Time, call *extenderCall, pod *model.Pod, placer profiles.Explainer, failed []FailedNode) {
 	if call.record.NominatedFirst && pod.NominatedNodeName != "" {
 		m.clearNomination(now, pod)

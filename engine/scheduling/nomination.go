@@ -96,10 +96,10 @@ func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcom
 	}
 }
 
-// handlePreemptRefused handles a Preempt that evicted nothing. After the first refusal by a budget
-// the choice is made again with the current budgets; the second choice overrules budgets. After any
-// other refusal the choice is made once more without that node. A further refusal is an error and
-// pauses preemption for the pod. After a Conflict the choice is made again after
+// handlePreemptRefused handles a Preempt that evicted nothing. After the first refusal by a budget, the
+// machine selects victims again with the current budgets; this second choice overrules budgets. After
+// any other refusal it selects victims once more without that node. A further refusal is an error and
+// pauses preemption for the pod. After a Conflict, the machine selects victims again after
 // Config.RetryInterval.
 func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) {
 	m.unmarkVictims(now, n)

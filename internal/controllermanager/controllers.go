@@ -46,7 +46,7 @@ type controller struct {
 	run  func(ctx context.Context, c controllerContext) error
 }
 
-// controllerContext is what controllers share.
+// controllerContext holds what the controllers of a process share.
 type controllerContext struct {
 	config           *rest.Config
 	client           kubernetes.Interface

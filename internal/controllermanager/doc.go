@@ -2,5 +2,5 @@
 // `berth up`, starts them on shared informers, and serves their health, metrics and
 // configuration.
 //
-// A controller is added by one entry in controllers.go.
+// To add a controller, add an entry to Controllers.
 package controllermanager

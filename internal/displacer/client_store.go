@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// clientStore is the API through a client. It replaces an active condition of another cause, as Kubernetes does. It reads
-// the pod first if that has one, to restore it if the displacement is undone.
+// clientStore is the API through a client. It replaces an active condition of another cause, as Kubernetes does. If the
+// pod has such a condition, it reads the pod first, so that RestoreCondition can restore that condition.
 type clientStore struct{ *Displacer }
 
 var _ Store = clientStore{}

@@ -1,9 +1,9 @@
 // Package journal stores displacement records and scheduling decisions on disk. It defines the
 // JSON form of a displacement record, which events carry in an annotation as well.
 //
-// A journal is a directory of JSON-lines files, each written by one process. A file that reaches
-// its maximum size is followed by a new one, and the oldest files are deleted. Decisions are stored
-// in separate files in the same way.
+// A journal is a directory of JSON-lines files, each written by one process. When a file reaches its
+// maximum size, the writer starts a new one and deletes its oldest files. It stores decisions in
+// separate files in the same way.
 //
 // Invariants:
 //

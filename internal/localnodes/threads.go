@@ -10,8 +10,9 @@ import (
 const reservedThreads = 64
 
 // ReserveThreads creates threads, which Go's scheduler keeps. The scheduler needs another thread when one blocks in a system
-// call, and a garbage collection waits for it. The kernel delays each clone while processes are moved between cgroups, for
-// seconds if a runtime starts many containers and commands. The API server of this process would not respond during that time.
+// call, and a garbage collection waits for it. The kernel delays each clone while processes move between cgroups. If a
+// runtime starts many containers and commands, the delay is seconds, in which the API server of this process would not
+// respond.
 func ReserveThreads() { reserveThreads(reservedThreads) }
 
 func reserveThreads(n int) {

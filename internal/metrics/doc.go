@@ -6,6 +6,6 @@
 //     displacer.Displacer.
 //   - Zeros: each cause exists from the start, so that the first displacement is visible as an increase.
 //
-// Differences from Kubernetes: it counts the pods of each displacer under a separate name and has no metric for the
-// eviction API. Those names exist here too; berth_displacements_total counts all of them.
+// Difference from Kubernetes: Kubernetes counts the pods of each displacer under a separate name and has no metric for
+// the eviction API. Berth has those metrics, too, and berth_displacements_total counts all displacements.
 package metrics

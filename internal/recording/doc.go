@@ -3,7 +3,7 @@
 // A recording consists of segments. A segment belongs to a run: the steps of one machine, from its creation to its
 // end. Each step has its time, limit, events, effects and wake-up time. A segment after the first of a run starts
 // with a snapshot of all objects. So the state at a time can be computed without the segments before it. The
-// oldest segments are deleted when all segments together exceed the maximum size.
+// writer deletes the oldest segments when all segments together exceed the maximum size.
 //
 // Objects are stored as values of engine/model, in the order and with the sharing that the machine received.
 // Objects that share a specification or labels share them after decoding, too. In effects, pods, budgets and

@@ -82,7 +82,7 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 }
 
 // resume adopts a container after a restart of its agent. It reports an exit that happened meanwhile.
-// A container that was running before the simulation is started as if it were new.
+// It starts a container that was running before the simulation began, as if the container were new.
 func (r *containers) resume(pod *corev1.Pod, container string) {
 	if !r.startedPods[pod.UID] {
 		r.run(pod, container)

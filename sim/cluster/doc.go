@@ -1,4 +1,4 @@
-// Package cluster puts the simulated world and its actors together: New returns a cluster with API
+// Package cluster assembles the simulated world and its actors: New returns a cluster with API
 // server, scheduler, node agents and controllers under virtual time.
 //
 //	sim                     the world: clock, API, watches, faults, timeline

@@ -8,5 +8,5 @@
 //	patch, replace              what the API server does with patches and updates
 //	faultkind, timeline         the request kind for faults; what the timeline shows
 //
-// As responses of an API server, returned objects belong to the caller.
+// The caller owns returned objects, like decoded responses of an API server.
 package kubeclient

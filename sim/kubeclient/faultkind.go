@@ -54,7 +54,7 @@ func (e endpoint) faultKind(r request, key string) (kind, faultKey string) {
 		return sim.RequestNode, key
 	case store.ReplicaSets:
 		if verb == "update" {
-			return sim.RequestScale, key // faults are a hash of the kind: the name that recorded runs have
+			return sim.RequestScale, key // faults are a hash of the kind, so it keeps the name in recorded runs
 		}
 	case store.PodDisruptionBudgets:
 		if b, ok := r.object.(*policyv1.PodDisruptionBudget); ok && r.subresource == status && e.c.actor.Name() != "disruption" {
@@ -85,8 +85,8 @@ func (e endpoint) debitedPod(update *policyv1.PodDisruptionBudget, key string) (
 	return first
 }
 
-// podStatusKind returns the kind of a patch of a pod's status. It decodes no patch of the scheduler, which sends most of them.
-// Texts in a patch cannot match, since their quotes are escaped.
+// podStatusKind returns the kind of a patch of a pod's status. It decodes no patch of the scheduler, which sends most
+// patches. Texts in a patch cannot match, since their quotes are escaped.
 func podStatusKind(patch []byte) string {
 	contains := func(part string) bool { return bytes.Contains(patch, []byte(part)) }
 	switch isScheduled := contains(`"type":"` + string(corev1.PodScheduled) + `"`); {

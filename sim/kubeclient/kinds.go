@@ -76,7 +76,7 @@ type pods struct {
 	resource[*corev1.Pod, *corev1.PodList]
 }
 
-// Binding is the notification that an actor sends a Binding.
+// Binding is the notice that an actor sends a Binding.
 type Binding struct {
 	Pod, UID, Node string
 	Request        *sim.Request

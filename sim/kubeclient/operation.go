@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Operation is what the requests of a context are part of.
+// Operation describes the operation that the requests of a context belong to.
 type Operation struct {
 	// Cause is in the notices DeletingPod; may be nil.
 	Cause any

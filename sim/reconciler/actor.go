@@ -28,7 +28,7 @@ type actor struct {
 	nameSuffixes map[string]int // last suffix by the key being reconciled; survives restarts
 }
 
-// Process is what the controllers of a process share. A restart creates another one.
+// Process is the process that the controllers of an actor share. A restart of the actor creates another one.
 type Process struct {
 	runner.Process
 	Holds    v1alpha1.Client

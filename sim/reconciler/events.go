@@ -35,8 +35,8 @@ type storedEvents struct {
 	component string
 }
 
-// StoredEvents returns a recorder of a component that stores events, equal ones once. As the recorder of client-go
-// does, it works in the background: its requests are none of the process, and have no faults.
+// StoredEvents returns a recorder of a component that stores events, equal ones once. Like the recorder of client-go,
+// it works in the background: its requests do not belong to the process and have no faults.
 func (p *Process) StoredEvents(component string) record.EventRecorder {
 	return storedEvents{w: p.actor.w, component: component}
 }

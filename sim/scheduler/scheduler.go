@@ -15,7 +15,7 @@ import (
 
 // Step is one step of the scheduler's machine, for Options.Record.
 type Step struct {
-	// Restarted: the machine is new.
+	// Restarted is set if the machine is new.
 	Restarted bool
 	Now       time.Time
 	Limit     int // of decisions

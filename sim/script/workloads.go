@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// workload is what the workloads of a line have in common.
+// workload holds the fields that the workloads of a line share.
 type workload struct {
 	meta     metav1.ObjectMeta
 	replicas *int32

@@ -14,7 +14,7 @@ func Resources(kinds ...Kind) (out []*metav1.APIResourceList) {
 		if k != Holds {
 			known, _, err := scheme.Scheme.ObjectKinds(types[k])
 			if err != nil {
-				panic(err) // a type that client-go does not know is a programming error
+				panic(err) // a type that is missing in client-go's scheme is a programming error
 			}
 			gvk = known[0]
 		}

@@ -24,7 +24,7 @@ type Simulation struct {
 	Objects  []store.Object // present from the start
 	Arrivals []Arrival
 	Scenario *script.Scenario
-	Until    time.Duration
+	Until    time.Duration // end of the simulation, since the start
 	Options  cluster.Options
 	// CheckSettled checks at the end that no pod is pending that could be scheduled and that controllers finish their
 	// work; it requires Options.Audit.

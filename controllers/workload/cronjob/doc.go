@@ -1,5 +1,5 @@
 // Package cronjob creates the Jobs of CronJobs. It runs engine/workload's CronJob against the API.
-// Schedules are parsed by github.com/robfig/cron, as in Kubernetes.
+// It parses schedules with github.com/robfig/cron, as Kubernetes does.
 //
 // A Job's name is derived from its scheduled minute, so no Job is created twice, even after crashes. Only
 // the last of several missed times gets a Job, if startingDeadlineSeconds allows.

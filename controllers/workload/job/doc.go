@@ -8,8 +8,8 @@
 // counted once even if the controller crashes in between. Every status update has the resource version that the plan is
 // based on as a precondition. The updated Job takes precedence over an older version in the cache.
 //
-// A finished Job is deleted after its ttlSecondsAfterFinished. Pods whose Job does not exist lose the finalizer.
-// Jobs with another spec.managedBy are ignored.
+// The controller deletes a finished Job after its ttlSecondsAfterFinished. It removes the finalizer of pods whose Job
+// does not exist. It ignores Jobs with another spec.managedBy.
 //
 // Differences from Kubernetes: the backoff after failures follows from the existing pods, not from memory, and survives
 // restarts. Pods without the finalizer are not adopted, because they would not be counted.

@@ -3,9 +3,10 @@
 //
 //	StatefulSets, pods, claims (caches) ──▶ Claim, revisions ──▶ Plan ──▶ claims, pods ──▶ status
 //
-// Claims are created before the pod that uses them and outlive it, unless the retention policy deletes them. In
-// that case the StatefulSet or the surplus pod becomes their owner, before the pod is deleted, and they are
-// deleted with it. A pod is not created while a claim of its ordinal is being deleted with the predecessor.
+// The controller creates the claims of a pod before the pod. They outlive the pod unless the retention policy deletes
+// them. In that case the StatefulSet or the surplus pod becomes their owner before the pod is deleted, and the garbage
+// collector deletes them with it. The controller does not create a pod while a claim of its ordinal is being deleted
+// with the predecessor.
 //
 // Differences from Kubernetes:
 //

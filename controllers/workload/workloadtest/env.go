@@ -86,7 +86,7 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 	})
 }
 
-// Process returns what controllers take from their process.
+// Process returns the process of the test's controllers.
 func (s *Env) Process(factory informers.SharedInformerFactory) runner.Process {
 	return runner.Process{Environment: runner.Production(), Client: s.Clientset, Informers: factory, Log: klog.Background()}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Rules are the rules of Berth's own evictions. All budgets of a pod must allow the eviction, outdated statuses are
-// recounted, and permanent refusals are distinguished from temporary ones.
+// Rules are the rules of Berth's own evictions. All budgets of a pod must allow the eviction. A recount of the healthy
+// pods replaces a status that allows more, and permanent refusals are distinguished from temporary ones.
 var Rules = budget.Evictions{Recount: true, ForbidImpossible: true}
 
 // Ledger holds budgets and debits them. Create it with New.

@@ -13,10 +13,10 @@ import (
 type equivalenceClass struct {
 	podClass   *cluster.PodClass
 	spec       *model.PodSpec
-	lastUsed   uint64 // Engine.clock
-	lastLogPos int64  // at the last decision
+	lastUsed   uint64 // Engine.clock at the last use
+	lastLogPos int64  // end of the change log at the last decision
 	lastClock  uint64 // Engine.clock at the last decision
-	decided    bool   // the class was decided before
+	decided    bool   // the engine has decided about a pod of the class
 	cache      *scoreCache
 
 	reference bool // the reference evaluator decides
@@ -28,7 +28,7 @@ type equivalenceClass struct {
 	numTerms        int    // number of terms of other pods that match the class
 
 	static  *cluster.NodeValues // rejection, or PreferNoSchedule taints and preferred affinity; see packStatic
-	prefers bool                // there is preferred node affinity
+	prefers bool                // the pod or the profile has preferred node affinity
 	score   scoreParams
 	ports   []model.HostPort
 	scalars []model.Scalar

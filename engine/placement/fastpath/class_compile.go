@@ -41,9 +41,8 @@ func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivale
 	return c.equivalenceClass
 }
 
-// compileNames checks whether node names limit the search. If they do and no plugin counts
-// pods on other nodes, the reference evaluator decides on these nodes alone. Otherwise it
-// decides on all nodes.
+// compileNames checks whether node names limit the search. If they do, the reference evaluator
+// decides. It evaluates only these nodes if they are few and no plugin counts pods on other nodes.
 func (c *classBuilder) compileNames() {
 	sel := &c.spec.NodeSelector
 	if !c.engine.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {

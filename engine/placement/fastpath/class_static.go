@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// The rejections that depend only on the node object and the pod, as negative numbers. For
-// other nodes the lower half holds the number of PreferNoSchedule taints and the upper
-// half the preferred affinity, which must be below maxPreference.
+// The rejections that depend only on the node object and the pod. They are negative. For a node that
+// is not rejected, the value is that of packStatic: the number of PreferNoSchedule taints in the lower
+// half, and the preferred affinity, which must be below maxPreference, in the upper half.
 const (
 	failUnschedulable int32 = -1 - iota
 	failTaint

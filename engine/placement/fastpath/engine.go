@@ -33,7 +33,7 @@ type Engine struct {
 	seed    uint64
 	plugins pluginTable
 
-	epoch         uint64 // of the index; all fields below depend on it
+	epoch         uint64 // of the index; the classes, partitions and caches depend on it
 	classesBySpec map[*model.PodSpec]*specClasses
 	baseClasses   map[baseKey]*equivalenceClass
 	partitions    map[partitionKey]*partition
@@ -41,11 +41,11 @@ type Engine struct {
 	specBytes     int    // approximate memory of the specifications in classesBySpec
 	clock         uint64 // number of decisions
 	caches        []*scoreCache
-	cacheLimit    int // 0: see maxCacheBytes
+	cacheLimit    int // in bytes; 0: the default of SetCacheLimit
 	cacheBytes    int
 	maxClasses    int // maximum of numClasses
 	maxSpecBytes  int // maximum of specBytes
-	// Size of the index at which it is reset.
+	// If the index exceeds one of these sizes, the engine resets it; see resetIndexIfLarge.
 	resetBytes, resetObjects int
 	tune                     tuning
 	scratch                  scratch

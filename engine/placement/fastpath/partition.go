@@ -8,7 +8,7 @@ type partition struct {
 	key      partitionKey
 	slots    []uint8
 	logPos   int64  // position up to which the change log was read
-	lastUsed uint64 // Engine.clock
+	lastUsed uint64 // Engine.clock at the last use
 	parts    []nodeBucket
 	nodes    [][]cluster.NodeID // by part, in no particular order
 	index    bucketIndex
