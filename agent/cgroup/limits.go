@@ -153,13 +153,24 @@ func (h *Host) settings(l Limits) []setting {
 	return settings
 }
 
+// Bounds of the CPU weight of a cgroup, in v1 units.
+const (
+	MinCPUShares = 2
+	maxCPUShares = 262144
+)
+
+// CPUShares converts milli-CPUs to a CPU weight, in v1 units: 1024 per CPU.
+func CPUShares(milli int64) int64 {
+	return min(max(milli*1024/1000, MinCPUShares), maxCPUShares)
+}
+
 // cpuWeight converts CPU shares (2..262144) to a v2 weight (1..10000) by the formula of
 // KEP-2254.
 func cpuWeight(shares int64) int64 {
 	if shares <= 0 {
 		return 0
 	}
-	return 1 + (max(min(shares, 262144), 2)-2)*9999/262142
+	return 1 + (max(min(shares, maxCPUShares), MinCPUShares)-MinCPUShares)*9999/262142
 }
 
 // writeFile writes to an existing file.

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is the kernel's default,
+// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is 1024 per CPU of the node,
 // and these two. Without them, each shim and each command in a container would be a separate session. The kernel
 // would give each the weight of the whole control plane (see autogroups in sched(7)).
 const (
 	systemCgroup  = "/berthsystem"  // API server, controllers and agent
 	runtimeCgroup = "/berthruntime" // shims, and helpers before they join a pod
-	systemShares  = 10240           // ten times the default of v1, four times that of v2
+	systemShares  = 10240           // ten CPUs
 	runtimeShares = 2560
 )
 

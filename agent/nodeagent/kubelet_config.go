@@ -42,19 +42,16 @@ func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.Resourc
 	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, hardEviction)
 }
 
-// podsLimits returns the limits of the cgroup of all pods: the capacity without reservations.
-// Resources without a reservation are unlimited.
+// podsLimits returns the limits of the cgroup of all pods. As in the kubelet, its CPU weight is that of the CPUs which pods
+// may use. Memory is limited only if some of it is reserved. Reservations that are not enforced do not count.
 func podsLimits(k *config.Kubelet, capacity corev1.ResourceList) cgroup.Limits {
-	var l cgroup.Limits
-	if !slices.Contains(k.EnforceNodeAllocatable, "pods") {
-		return l
+	remaining := capacity
+	if slices.Contains(k.EnforceNodeAllocatable, "pods") {
+		remaining = agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved)
 	}
-	remaining := agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved)
+	l := cgroup.Limits{CPUShares: cgroup.CPUShares(remaining.Cpu().MilliValue())}
 	if m := remaining[corev1.ResourceMemory]; m.Cmp(capacity[corev1.ResourceMemory]) < 0 {
 		l.Memory = max(m.Value(), 1)
-	}
-	if c := remaining[corev1.ResourceCPU]; c.Cmp(capacity[corev1.ResourceCPU]) < 0 {
-		l.CPUShares = max(c.MilliValue()*1024/1000, 2)
 	}
 	return l
 }

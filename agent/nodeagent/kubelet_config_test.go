@@ -55,9 +55,9 @@ func TestPodsLimits(t *testing.T) {
 		fields string
 		want   cgroup.Limits
 	}{
-		"nothing is reserved": {``, cgroup.Limits{}},
+		"nothing is reserved": {``, cgroup.Limits{CPUShares: 2048}},
 		"memory and cpu":      {`,"kubeReserved":{"cpu":"500m","memory":"1Gi"}`, cgroup.Limits{Memory: 1 << 30, CPUShares: 1536}},
-		"not enforced":        {`,"enforceNodeAllocatable":["none"],"kubeReserved":{"memory":"1Gi"}`, cgroup.Limits{}},
+		"not enforced":        {`,"enforceNodeAllocatable":["none"],"kubeReserved":{"cpu":"500m","memory":"1Gi"}`, cgroup.Limits{CPUShares: 2048}},
 	} {
 		if got := podsLimits(kubelet(t, tc.fields), capacity()); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)

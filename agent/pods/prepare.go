@@ -81,7 +81,7 @@ func (r *Runner) updateQoSCgroups() {
 			milli += requests.Cpu().MilliValue()
 		}
 	}
-	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: cpuShares(milli), corev1.PodQOSBestEffort: minCPUShares} {
+	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: cgroup.CPUShares(milli), corev1.PodQOSBestEffort: cgroup.MinCPUShares} {
 		path := qosCgroup(r.opts.CgroupRoot, level)
 		if err := r.opts.Cgroups.Create(path, cgroup.Limits{CPUShares: weight}); err != nil {
 			r.opts.Log.Error(err, "Failed to create QoS cgroup", "cgroup", path)

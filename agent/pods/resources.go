@@ -15,19 +15,9 @@ import (
 
 // Limits and units of CPU settings, as the kubelet has them.
 const (
-	minCPUShares = 2
-	maxCPUShares = 262144
-	cpuPeriod    = 100_000 // microseconds
-	minCPUQuota  = 1000    // microseconds
+	cpuPeriod   = 100_000 // microseconds
+	minCPUQuota = 1000    // microseconds
 )
-
-// cpuShares converts a CPU request in milli-CPU to a cgroup weight: 1024 per CPU.
-func cpuShares(milli int64) int64 {
-	if milli <= 0 {
-		return minCPUShares
-	}
-	return min(max(milli*1024/1000, minCPUShares), maxCPUShares)
-}
 
 // cpuQuota converts a CPU limit in milli-CPU to microseconds per period; 0 means no limit.
 func cpuQuota(milli int64) int64 {
@@ -48,7 +38,7 @@ func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.L
 	if memory.IsZero() {
 		memory = podLevelLimits(pod)[corev1.ResourceMemory]
 	}
-	out := &cri.LinuxContainerResources{CpuShares: cpuShares(request.MilliValue()), MemoryLimitInBytes: memory.Value(),
+	out := &cri.LinuxContainerResources{CpuShares: cgroup.CPUShares(request.MilliValue()), MemoryLimitInBytes: memory.Value(),
 		OomScoreAdj: attainableOOMScore(oomScore(pod, c, r.opts.Node().Status.Capacity.Memory().Value()))}
 	if !r.opts.NoCPUQuota {
 		if out.CpuQuota = cpuQuota(limit.MilliValue()); out.CpuQuota > 0 {
@@ -74,9 +64,9 @@ func podLevelLimits(pod *corev1.Pod) corev1.ResourceList {
 // container limits if every container has one.
 func (r *Runner) podLimits(pod *corev1.Pod) cgroup.Limits {
 	requests, limits := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}), resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})
-	l := cgroup.Limits{CPUShares: cpuShares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
+	l := cgroup.Limits{CPUShares: cgroup.CPUShares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
 	if conversion.QoS(pod) == corev1.PodQOSBestEffort {
-		l.CPUShares = minCPUShares
+		l.CPUShares = cgroup.MinCPUShares
 		return l
 	}
 	if !r.opts.NoCPUQuota && hasLimit(pod, corev1.ResourceCPU) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -62,6 +63,10 @@ func (n *Node) setup(o Options) error {
 		return err
 	}
 	if err := os.MkdirAll(n.RunDir, 0o700); err != nil {
+		return err
+	}
+	// All nodes share the CPUs of the machine.
+	if err := n.pool.host.Create(n.pool.cgroup(), cgroup.Limits{CPUShares: cgroup.CPUShares(int64(runtime.NumCPU()) * 1000)}); err != nil {
 		return err
 	}
 	if err := n.pool.host.Create(n.Cgroup, cgroup.Limits{Memory: o.Memory, Pids: o.Pids}); err != nil {
