@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// requestTimeout is longer than an overloaded machine delays a response.
+const requestTimeout = 30 * time.Second
 
 // maxFailuresShown is the maximum number of failures that sendRequests prints.
 const maxFailuresShown = 20
@@ -25,7 +30,7 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	r := requester{out: out, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	r := requester{out: out, client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}}
 	var wg sync.WaitGroup
 	var sent int64
 	total, start := int64(duration.Seconds()*float64(rate)), time.Now()
@@ -65,9 +70,26 @@ func (r *requester) request(url string) {
 	}
 }
 
-// get reads the response of a GET request. Status codes other than 200 are errors.
-func (r *requester) get(url string) error {
-	response, err := r.client.Get(url)
+// get reads the response of a GET request. Status codes other than 200 are errors. An error names the last step that
+// was completed.
+func (r *requester) get(url string) (err error) {
+	var step atomic.Value // written by goroutines that can outlive the request
+	step.Store("started")
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w (last step: %s)", err, step.Load())
+		}
+	}()
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		DNSDone:      func(i httptrace.DNSDoneInfo) { step.Store(fmt.Sprintf("resolved the name, error %v", i.Err)) },
+		GotConn:      func(i httptrace.GotConnInfo) { step.Store("connected from " + i.Conn.LocalAddr().String()) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { step.Store("wrote the request, " + step.Load().(string)) },
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := r.client.Do(request)
 	if err != nil {
 		return err
 	}
