@@ -99,7 +99,8 @@ func parse(t testing.TB, d *prometheus.Desc) (string, metric) {
 	for i := range labels {
 		labels[i] = Code(labels[i])
 	}
-	return name, metric{labels: strings.Join(labels, ", "), help: help}
+	// k8s.io/component-base writes the stability of a metric in its help.
+	return name, metric{labels: strings.Join(labels, ", "), help: strings.TrimPrefix(help, "[ALPHA] ")}
 }
 
 // vectorKind returns the type of a vector's metrics, or "" for other collectors.

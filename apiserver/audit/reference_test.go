@@ -1,0 +1,12 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit/reference"
+)
+
+// TestMetricsReference checks the section of this package in docs/reference/metrics.md.
+func TestMetricsReference(t *testing.T) {
+	reference.CheckSection(t, "metrics.md", reference.Metrics(t, droppedEvents()))
+}
