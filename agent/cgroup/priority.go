@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is 1024 per CPU of the node,
+// The CPU time of the machine is divided between three cgroups: that of all pods, whose weight is 1024 per CPU,
 // and these two. Without them, each shim and each command in a container would be a separate session. The kernel
 // would give each the weight of the whole control plane (see autogroups in sched(7)).
 const (
