@@ -64,6 +64,7 @@ func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 		var done func()
 		deadline, done = r.ResumeEviction(p.object, since)
 		p.onTerminated = append(p.onTerminated, done)
+		p.untilReleased = true // the cause may be memory
 	}
 	fail.Grace = max(deadline.Sub(a.env.now()), 0)
 	p.condition, p.announceCondition = c.DeepCopy(), true

@@ -113,23 +113,26 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 	})
 }
 
+// delayRelease makes the runtime report that it has released a pod only when *release, which it sets, is called.
+func delayRelease(o *agent.Options, release *func()) {
+	o.Runtime = func(report func(runtime.Report)) runtime.Runtime {
+		return simulated.New(func(r runtime.Report) {
+			if r.Released {
+				*release = func() { report(r) }
+				return
+			}
+			report(r)
+		})
+	}
+}
+
 // TestEvictedPodHoldsMemoryUntilReleased checks that a pod that is evicted for memory counts as terminating until the
 // runtime has released its volumes.
 func TestEvictedPodHoldsMemoryUntilReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(*corev1.Pod) {}))
 		var release func() // reports what the runtime has released
-		a, stop := startAgent(t, api, func(o *agent.Options) {
-			o.Runtime = func(report func(runtime.Report)) runtime.Runtime {
-				return simulated.New(func(r runtime.Report) {
-					if r.Released {
-						release = func() { report(r) }
-						return
-					}
-					report(r)
-				})
-			}
-		})
+		a, stop := startAgent(t, api, func(o *agent.Options) { delayRelease(o, &release) })
 		defer stop()
 		waitBriefly()
 		var doneCalled atomic.Bool

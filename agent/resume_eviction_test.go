@@ -82,6 +82,37 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 	}
 }
 
+// TestResumedEvictionHoldsMemoryUntilReleased checks that a pod whose eviction was resumed counts as terminating until the
+// runtime has released its volumes.
+func TestResumedEvictionHoldsMemoryUntilReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "4000"} }))
+		a, stop := startAgent(t, api, func(*agent.Options) {})
+		waitBriefly()
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Grace: 100 * time.Second,
+			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}})
+		time.Sleep(20 * time.Second)
+		stop()
+		var r fakeResumer
+		var release func()
+		_, stop = startAgent(t, api, func(o *agent.Options) {
+			o.Pressure = func(string) agent.PressureManager { return &r }
+			delayRelease(o, &release)
+		})
+		defer stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || r.doneCalled.Load() || release == nil {
+			t.Fatalf("before the release: %s, done %v, want Failed, false", p.Phase, r.doneCalled.Load())
+		}
+		release()
+		synctest.Wait()
+		if !r.doneCalled.Load() {
+			t.Error("done was not called after the release")
+		}
+	})
+}
+
 // TestShortEvictionIsNotAnnounced checks that the condition is not written before the final status
 // if the grace period is short.
 func TestShortEvictionIsNotAnnounced(t *testing.T) {
