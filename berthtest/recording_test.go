@@ -69,7 +69,7 @@ func TestReplayOfABusyCluster(t *testing.T) {
 			return err
 		})
 	}
-	// The scheduler is not stopped: as after kill -9, the recording ends where it was written last.
+	// The scheduler keeps running, so the recording ends at its last write, as after kill -9.
 	c.waitForRecordedPods(dir)
 	segments, err := recording.Segments(dir)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *Cluster) deployPods(name, class string, replicas int32, cpu string) {
 	}
 }
 
-// evacuate cordons a node and evicts its pods, as a drain does. It returns their number.
+// evacuate cordons a node and evicts its pods, as a drain does. It returns the number of pods.
 func (c *Cluster) evacuate(node string) (evicted int) {
 	c.t.Helper()
 	_, err := c.Client.CoreV1().Nodes().Patch(c.t.Context(), node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})

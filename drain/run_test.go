@@ -32,7 +32,7 @@ type fakeCluster struct {
 	*fake.Clientset
 	mu     sync.Mutex
 	serial int
-	refuse func(pod string) error
+	refuse func(pod string) error // returns the response to an eviction, or nil to evict
 
 	scheduler Scheduler
 }
@@ -268,6 +268,7 @@ func TestReplacementAnnotation(t *testing.T) {
 	}
 }
 
+// TestReplacementAnnotationOfDeletedPod checks that a pod that no longer exists is not an error.
 func TestReplacementAnnotationOfDeletedPod(t *testing.T) {
 	d := newFakeCluster(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
 	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}

@@ -5,12 +5,12 @@ import "time"
 // timedCall is a scheduled call.
 type timedCall struct {
 	at  time.Time
-	seq uint64
+	seq uint64 // order of scheduling
 	f   func()
 }
 
-// eventHeap is a binary heap by time, then by order of arrival. Unlike container/heap, it does not allocate an interface
-// value for each call.
+// eventHeap is a binary heap of calls, ordered by time and then by seq. Unlike container/heap, it does not allocate an
+// interface value for each call.
 type eventHeap []timedCall
 
 func (q eventHeap) less(i, j int) bool {

@@ -24,10 +24,10 @@ const (
 	// maxSimulationBody is the maximum size of a request, in bytes; maxScenario that of its scenario.
 	maxSimulationBody = 8 << 20
 	maxScenario       = 64 << 10
-	// maxSimulations is the number of simulations at a time, of which a user may run one.
+	// maxSimulations is the maximum number of concurrent simulations. A user may run one at a time.
 	maxSimulations = 1
-	// maxSimulationRequests is the number of users that may run a simulation or wait for their turn. The last one waits for
-	// seven simulations, each of which has a maximum duration.
+	// maxSimulationRequests is the maximum number of users that run a simulation or wait for their turn. The last one waits
+	// for seven simulations, each of which has a maximum duration.
 	maxSimulationRequests = 8
 	// simulationEndWait is how long a request waits for the end of the user's previous one, whose client has disconnected.
 	simulationEndWait = time.Second
@@ -48,7 +48,7 @@ func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config 
 		return
 	}
 	defer release()
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the writers of tests do not support it
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the response writers of tests do not support it
 	var request Simulation
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSimulationBody)).Decode(&request); err != nil {
 		writeError(w, http.StatusBadRequest, "decoding the request: "+err.Error())
@@ -78,9 +78,9 @@ func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config 
 	_ = e.sendJSON("result", result)
 }
 
-// waitTurn waits until the user may simulate, and returns a function that ends the turn. Users have turns in the order of
-// their requests, so a user with one simulation after the other lets all that wait in between. It returns nil if the
-// client disconnects.
+// waitTurn blocks until the user may simulate, and returns a function that ends the turn. Users have turns in the order of
+// their requests, so a user that sends one request after another delays each waiting user by one simulation at most. It
+// returns nil if the client disconnects.
 func (s *Server) waitTurn(ctx context.Context, e *events) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

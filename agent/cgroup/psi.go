@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// PSI is the pressure stall information of a resource. That of memory is evidence of thrashing, but it
-// is 0 until reclaim becomes hard, so it does not trigger evictions.
+// PSI is the pressure stall information of a resource. PSI of memory is evidence of thrashing. It is 0 until
+// reclaim becomes difficult, so the agent does not use it to trigger evictions.
 type PSI struct {
 	Some Stall // some process stalled
 	Full Stall // all processes stalled

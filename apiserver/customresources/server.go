@@ -17,12 +17,12 @@ import (
 type Options struct {
 	// Server is the configuration that all servers of the chain share. New changes it.
 	Server *genericapiserver.RecommendedConfig
-	// Store has the backend. New sets its scheme and codecs.
+	// Store configures the storage. New sets its scheme and codecs.
 	Store store.Options
 	// Services and Authentication connect to conversion webhooks.
 	Services       webhook.ServiceResolver
 	Authentication webhook.AuthenticationInfoResolverWrapper
-	// Next gets the requests for paths that are not those of a custom resource.
+	// Next serves the paths that are not those of a custom resource.
 	Next genericapiserver.DelegationTarget
 }
 

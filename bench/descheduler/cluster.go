@@ -70,7 +70,8 @@ func (grantAllMover) Move(string, string, *descheduling.Candidate) (*deschedulin
 
 func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
 
-// pass makes one pass over the cluster without changing it, and adds its cost to r.
+// pass makes one pass over the cluster without changing it, and adds its cost to r. If planned is set, the planner accepts
+// or refuses each move; otherwise all are granted.
 func (c *benchCluster) pass(planned bool, r *Result) error {
 	var m descheduling.Mover = grantAllMover{}
 	var p *planning.Planner

@@ -41,7 +41,7 @@ func completionServer(t *testing.T) string {
 	return writeFile(t, "kubeconfig", strings.ReplaceAll(unreachableKubeconfig(1), "http://127.0.0.1:1", server.URL))
 }
 
-// TestCompletion checks shell completion of names and flag values.
+// TestCompletion checks shell completion of names and flag values. In each line, "|" precedes the word to complete.
 func TestCompletion(t *testing.T) {
 	t.Setenv("KUBECONFIG", completionServer(t))
 	dump := writeFile(t, "dump.yaml", drainDump)

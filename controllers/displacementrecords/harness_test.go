@@ -33,11 +33,11 @@ type harness struct {
 	rng         *rand.Rand
 	client      *fake.Clientset
 	now         time.Time
-	faults      bool
-	created     int
+	faults      bool // some requests fail
+	created     int  // number of created replicas
 	instances   []*instance
 	causes      map[string]displacement.Cause // by UID, of displaced pods
-	byDisplacer map[string]bool               // displaced through displacer.Displacer
+	byDisplacer map[string]bool               // by UID: displaced through displacer.Displacer
 }
 
 type instance struct {
@@ -146,7 +146,7 @@ func (h *harness) processQueues(c *instance) {
 	}
 }
 
-// createReplica creates a pod of the only owner.
+// createReplica creates a running pod of the only owner, the ReplicaSet rs.
 func (h *harness) createReplica() {
 	h.created++
 	isController := true

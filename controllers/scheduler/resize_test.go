@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deferred makes a pod on n1 wait for a resize to the present requests.
+// deferred binds a pod to n1 with the given allocated CPU. The resize to the requests in its spec is deferred.
 func deferred(allocated string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		requests := corev1.ResourceList{"cpu": resource.MustParse(allocated)}

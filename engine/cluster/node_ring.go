@@ -9,11 +9,11 @@ import (
 // nodeRing orders nodes by NameHash. The scheduler picks among nodes of equal score by position
 // in the ring. Deleted nodes leave gaps; ranks are renumbered when a node is added.
 type nodeRing struct {
-	ranks   []int32  // by NodeID
+	ranks   []int32  // by NodeID; -1: no rank yet
 	byRank  []NodeID // -1: gap
-	keys    []uint64 // by rank, also of gaps
+	keys    []uint64 // NameHash by rank, also of gaps
 	pending []NodeID // added nodes without a rank
-	version uint64
+	version uint64   // incremented when ranks are renumbered
 }
 
 func (ring *nodeRing) add(id NodeID) {
@@ -34,7 +34,8 @@ func (ring *nodeRing) remove(id NodeID) {
 }
 
 // Ranks returns the ranks of nodes, indexed by NodeID, in the order of (NameHash, name). It also returns the inverse,
-// indexed by rank, whose entries become -1 when nodes are deleted. They are valid while the version is unchanged.
+// indexed by rank, whose entries become -1 when nodes are deleted. Both are valid until a later call returns another
+// version.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	ring := &x.nodeRing
 	if len(ring.pending) == 0 {

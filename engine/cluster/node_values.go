@@ -27,7 +27,7 @@ func (d *NodeValues) put(id NodeID, v int32) {
 }
 
 // NodeValues returns the values with a name, computing them with eval if necessary. Equal
-// names must mean equal functions. eval must depend on nothing but the node object.
+// names require equal functions. eval must depend on the node object only.
 func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues {
 	d := x.nodeValues[name]
 	if d == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Topology is one label key over all nodes. Its values are interned as domains.
+// Topology groups all nodes by the value of one label. Each value is a domain with an interned ID.
 type Topology struct {
 	Key string // empty: every node is a domain
 	// DomainOf is the domain by NodeID; 0 if the label is missing.
@@ -15,21 +15,21 @@ type Topology struct {
 	Members [][]NodeID
 	// NumDomains is the number of domains that have nodes.
 	NumDomains int
-	// FineGrained is set if the domains are so many and so small that a changed counter logs
-	// all nodes of its domain. Otherwise each decision reads all domains.
+	// FineGrained is set if there are many small domains. A counter that changes then adds all nodes of
+	// its domain to the change log. Otherwise each decision reads all domains.
 	FineGrained bool
 
 	thresholds *thresholds
-	nodes      int
-	values     map[string]int32
-	names      []string // by domain ID
-	free       []int32
+	nodes      int              // number of nodes in a domain
+	values     map[string]int32 // domain ID by value, with the prefix of domainValue
+	names      []string         // values by domain ID; empty for 0 and free IDs
+	free       []int32          // IDs of removed domains
 }
 
 // thresholds are the sizes at which data structures change.
 type thresholds struct {
-	// A topology is fine-grained if it has more than fineDomains domains of at most fineNodes nodes on average. The
-	// limits to leave that state are a quarter away, as hysteresis.
+	// A topology becomes fine-grained if it has more than fineDomains domains of at most fineNodes nodes on average. As
+	// hysteresis, it stays fine-grained above 3/4 of fineDomains and up to 5/4 of fineNodes.
 	fineDomains, fineNodes int
 	// manyDomains is the number of domains above which a counter maintains its minimum instead of searching for it.
 	manyDomains int
@@ -54,7 +54,8 @@ func domainValue(n *model.Node, key string) string {
 	return ""
 }
 
-// set moves a node to a domain, or to none for "". It returns 1 if FineGrained changed.
+// set moves a node to the domain of value, or to none for "". It returns 1 if FineGrained changed, for the caller's
+// epoch.
 func (t *Topology) set(id NodeID, value string) uint64 {
 	for len(t.DomainOf) <= int(id) {
 		t.DomainOf = append(t.DomainOf, 0)
@@ -105,7 +106,7 @@ func (t *Topology) intern(value string) int32 {
 	return v
 }
 
-// updateFineGrained updates FineGrained, and returns 1 if it changed.
+// updateFineGrained updates FineGrained. It returns 1 if FineGrained changed, otherwise 0.
 func (t *Topology) updateFineGrained() uint64 {
 	if t.Key == "" {
 		return 0

@@ -14,13 +14,13 @@
 //   - LowerOnly: a victim's priority is below the preemptor's.
 //   - AllNodes: every node where preemption may make the pod schedulable is evaluated.
 //   - LeastHarm: no single victim could be reprieved.
-//   - SeedDecides: ties are broken by the seed, the pod's uid and the node names.
+//   - SeedDecides: ties are broken by the seed, the pod's UID and the node names.
 //   - FastEqualsReference: Plan and Evaluate return the same Preemption, apart from counts that a
 //     successful plan does not need.
 //   - ExactDebits: budgets are debited for the victims only, and never below zero.
 //
 // Differences from Kubernetes: all nodes are candidates, not a random tenth of them. A pod that a PreFilter
 // plugin rejects is not tried, as with kube-scheduler's default plugins. Pods without a start time count as
-// started last; pods with equal start times are ordered by uid. Otherwise, with both Options off, the results
+// started last; pods with equal start times are ordered by UID. Otherwise, with both Options off, the results
 // are kube-scheduler's.
 package preemption

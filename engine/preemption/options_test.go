@@ -46,7 +46,7 @@ func TestDebitsCountVictimsOnly(t *testing.T) {
 // (kubernetes#141227).
 func TestPreferMovable(t *testing.T) {
 	choices := map[string]bool{}
-	for i := range 40 { // the uid breaks ties
+	for i := range 40 { // the UID breaks ties
 		uid := fmt.Sprint("high-", i)
 		for _, large := range []bool{false, true} {
 			c := newMovableCluster(t, large)

@@ -83,7 +83,7 @@ func replacementFor(scheduler string, victim *model.Pod) *model.Pod {
 	return replacement
 }
 
-// fillReplacement fills in the replacement of a victim, with a uid that no pod has.
+// fillReplacement fills in the replacement of a victim, with a UID that no pod has.
 func fillReplacement(replacement *model.Pod, scheduler string, victim *model.Pod) {
 	*replacement = *victim
 	replacement.UID, replacement.NodeName, replacement.NominatedNodeName = "\x00", "", ""

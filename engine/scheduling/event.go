@@ -10,7 +10,7 @@ import (
 // result of an effect.
 type Event any
 
-// Remove reports a deleted object. Only the identity of Object is read: the uid of a pod, the names
+// Remove reports a deleted object. Only the identity of Object is read: the UID of a pod, the names
 // of all other objects.
 type Remove struct{ Object any }
 

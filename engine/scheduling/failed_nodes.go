@@ -15,7 +15,7 @@ import (
 // no other node is a candidate.
 type failedNodes struct {
 	uid         string
-	nodes       map[string][]string // uids of the victims, by node
+	nodes       map[string][]string // UIDs of the victims, by node
 	pausedUntil time.Time           // end of the pause of preemption for the pod; zero if there is no pause
 }
 

@@ -18,17 +18,17 @@ type Config struct {
 	Profiles []profiles.Profile // with unique names
 	Queue    queue.Config
 
-	BindTimeout    time.Duration // after which the pod of a Bind without an outcome is refreshed
+	BindTimeout    time.Duration // after which a pod whose Bind has no outcome is refreshed
 	ConfirmTimeout time.Duration // after which a bound pod that the watch does not show on its node is refreshed
 	RetryInterval  time.Duration // delay before an unanswered effect is retried
 
 	ExtenderTimeout time.Duration // how long a call to extenders may take
-	VictimsTimeout  time.Duration // time after their grace period in which victims must be deleted
+	VictimsTimeout  time.Duration // after their grace period, how long the deletion of victims may take
 
 	// AuditInterval is how often one pod of the unschedulable pool is audited; 0: never.
 	AuditInterval time.Duration
 
-	// ResizePreemption preempts pods of lower priority for in-place resizes that nodes defer.
+	// ResizePreemption enables preemption of pods of lower priority for in-place resizes that nodes defer.
 	ResizePreemption bool
 
 	// AssumedPressureDuration is how long a node that evicted a pod is assumed to be under that
@@ -37,7 +37,7 @@ type Config struct {
 }
 
 // DefaultConfig returns kube-scheduler's queue settings, the events that placement's plugins
-// register, and no profile.
+// register, default timeouts, and no profile.
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.EventsToRegister = plugins.EventsToRegister
@@ -56,24 +56,24 @@ type Machine struct {
 	profiles    map[string]*profiles.Profile // by name
 
 	nextID           uint64
-	attemptsByEffect map[uint64]*attempt // by the id of the effect in flight
-	attempts         map[string]*attempt // by uid
+	attemptsByEffect map[uint64]*attempt // by the ID of the effect in flight
+	attempts         map[string]*attempt // by UID
 	deadlines        deadlineHeap
 
 	volumeBinds    []*attempt // attempts that wait for volumes, in order of their start
 	volumesChanged bool       // an event of this step changed a volume object
 
-	nominations         map[string]*nomination  // by uid
-	nominationsByEffect map[uint64]*nomination  // by the id of the effect in flight
-	markedVictims       map[string]markedVictim // by uid
-	failedNodes         map[string]*failedNodes // by the preemptor's uid
+	nominations         map[string]*nomination  // by UID
+	nominationsByEffect map[uint64]*nomination  // by the ID of the effect in flight
+	markedVictims       map[string]markedVictim // by UID
+	failedNodes         map[string]*failedNodes // by the preemptor's UID
 
-	resizes       map[string]*resize   // deferred resizes by the pod's uid
+	resizes       map[string]*resize   // deferred resizes by the pod's UID
 	resizesByNode map[string][]*resize // deferred resizes by node name
 	dueResizes    []*resize            // deferred resizes to evaluate
 
-	reports         map[string]*report // the last report about each pod, by uid, until it is written
-	reportsByEffect map[uint64]*report // by the id of the effect
+	reports         map[string]*report // the last report about each pod, by UID, until it is written
+	reportsByEffect map[uint64]*report // by the ID of the effect
 	reportRetries   []*report          // by time
 
 	assumedPressures []*assumption.Node // in order of creation
@@ -156,7 +156,7 @@ func (m *Machine) Depths() queue.Depths { return m.queue.Depths() }
 // Arrivals calls f with the number of pods that entered each pool of the queue, by cause.
 func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.IncomingPods(f) }
 
-// emit appends an effect with a new id.
+// emit appends an effect with a new ID.
 func (m *Machine) emit(e func(id uint64) Effect) uint64 {
 	m.nextID++
 	m.effects = append(m.effects, e(m.nextID))

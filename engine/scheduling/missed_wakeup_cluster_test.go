@@ -29,7 +29,7 @@ type wakeupCluster struct {
 	nodes         int
 	pods          []*model.Pod // in the API
 	specs         []*model.PodSpec
-	terminating   []string // uids of terminating victims
+	terminating   []string // UIDs of terminating victims
 	serial        int
 	events        int
 	unschedulable int    // unschedulable pods checked, over all events

@@ -15,7 +15,7 @@ type reservationCluster struct {
 	*rand.Rand
 	m              *Machine
 	now            time.Time
-	bound          map[string]*model.Pod // bound pods by uid
+	bound          map[string]*model.Pod // bound pods by UID
 	serial         int
 	hold           *model.Hold
 	higherPriority int // pods of higher priority on the reserved node

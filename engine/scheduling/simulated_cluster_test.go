@@ -28,15 +28,15 @@ type simulatedCluster struct {
 	r               *rand.Rand
 	m               *Machine
 	now             time.Time
-	pods            map[string]*model.Pod // pods in the API, by uid
-	order           []string              // uids in a fixed order
+	pods            map[string]*model.Pod // pods in the API, by UID
+	order           []string              // UIDs in a fixed order
 	nodes           map[string]int64      // millicores, by name
 	pendingEvents   []Event               // undelivered watch events
 	pendingOutcomes []Outcome             // undelivered outcomes
 	lateBinds       []lateBind            // unanswered Binds that may still succeed
-	binds           map[string]string     // successful Binds, by uid
+	binds           map[string]string     // successful Binds, by UID
 
-	nominated map[string]string // nominations in the machine, by uid
+	nominated map[string]string // nominations in the machine, by UID
 	budget    model.Budget      // of all pods
 	claims    map[string]*model.PersistentVolumeClaim
 	noFaults  bool

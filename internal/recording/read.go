@@ -25,11 +25,11 @@ type Segment struct {
 // maxHeader is the maximum size of a compressed header in bytes.
 const maxHeader = 64 << 20
 
-// Step is a recorded step.
+// Step is a recorded call of scheduling.Machine.Step.
 type Step struct {
 	Now     time.Time
 	Events  []scheduling.Event
-	Limit   int
+	Limit   int      // maximum number of decisions
 	Effects [][]byte // see DecodeEffect
 	Wake    time.Time
 }
@@ -130,7 +130,7 @@ func visitSafely(d *decoder, visit func(*decoder) error) (err error) {
 	return visit(d)
 }
 
-// errStop is what a function returns to end reading.
+// errStop is returned by a function of a visitor to end reading without an error.
 var errStop = errors.New("stop")
 
 // visitor receives the records of a segment. All functions but step may be nil.

@@ -17,7 +17,7 @@ type evictUnit struct {
 	container string
 }
 
-// collectContainers removes terminated containers according to the policy. If finished is set, it
+// collectContainers removes terminated containers according to the policy. If finished is true, it
 // also removes all terminated containers of finished pods.
 func (c *Collector) collectContainers(ctx context.Context, finished bool) error {
 	if c.opts.Containers == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// apply plans and executes the changes for a Job with these pods. action names the changes for metrics.
+// apply plans and executes the changes for a Job with these pods. wake is when to reconcile the Job again at the latest,
+// zero if only an event can require it. action names the changes for metrics.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, action string, err error) {
 	now := s.env.Now()
 	machine, err := conversion.Job(job)
@@ -85,7 +86,8 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// suppressCreation suppresses pod creation if the template names a node that the Job's pods must avoid.
+// suppressCreation removes pod creations from the plan if the template names a node that the Job's pods must avoid. It
+// returns when that ends, or zero.
 func (s *controller) suppressCreation(job *batchv1.Job, plan *workload.JobPlan, now time.Time) (until time.Time) {
 	node := job.Spec.Template.Spec.NodeName
 	if node == "" || len(plan.Create) == 0 {
@@ -131,7 +133,7 @@ func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *w
 	return nil
 }
 
-// deleteExpired deletes a finished Job after its TTL, or returns when it expires.
+// deleteExpired deletes a finished Job after its TTL. It returns when to try the deletion of a Job that it kept, or zero.
 func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status *workload.JobStatus, now time.Time) (at time.Time, err error) {
 	finished, finishedAt := status.Finished()
 	if !finished || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Actions of a reconciliation, in metrics.
+// Values of the label action: what a reconciliation changed.
 const (
 	actionTracking = "tracking" // only the status
 	actionCreated  = "pods_created"
 	actionDeleted  = "pods_deleted"
 )
 
-// jobMetrics are metrics of the same controller in kube-controller-manager.
+// jobMetrics are the metrics of kube-controller-manager's Job controller.
 type jobMetrics struct {
 	syncs, finished, podsFinished, podsCreated *prometheus.CounterVec
 	duration                                   *prometheus.HistogramVec
@@ -62,7 +62,7 @@ func (m *jobMetrics) observeStatus(old, cur *batchv1.Job) {
 	}
 }
 
-// observeCreations counts created pods.
+// observeCreations counts created pods and failed creations.
 func (m *jobMetrics) observeCreations(job *batchv1.Job, status *workload.JobStatus, succeeded, failed int) {
 	reason := "new"
 	policy := job.Spec.PodReplacementPolicy
