@@ -137,7 +137,7 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	}
 	for _, name := range disallowed {
 		if flags.Changed(name) {
-			return fmt.Errorf("--%s %s", name, reason)
+			return fmt.Errorf("--%s: %s", name, reason)
 		}
 	}
 	return nil

@@ -88,8 +88,11 @@ func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	if !strings.HasPrefix(f.cgroup, "/") {
 		return o, fmt.Errorf("--cgroup %q: must be a path below the cgroup mount points, such as / or /nodes/n7", f.cgroup)
 	}
-	if !strings.HasPrefix(f.rootDir, "/") || f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
-		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute paths", f.rootDir, f.logDir)
+	if !strings.HasPrefix(f.rootDir, "/") {
+		return o, fmt.Errorf("--root-dir %q: must be an absolute path", f.rootDir)
+	}
+	if f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
+		return o, fmt.Errorf("--log-dir %q: must be an absolute path", f.logDir)
 	}
 	return o, cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecureRegistries))
 }

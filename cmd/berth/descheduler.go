@@ -108,8 +108,11 @@ func (f *deschedulerFlags) validate() error {
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
 		addError("--mode %q: must be %s or %s", f.mode, descheduler.Planned, descheduler.Compatible)
 	}
-	if f.interval < 0 || f.timeout < 0 {
-		addError("--interval %v, --timeout %v: must not be negative", f.interval, f.timeout)
+	if f.interval < 0 {
+		addError("--interval %v: must not be negative", f.interval)
+	}
+	if f.timeout < 0 {
+		addError("--timeout %v: must not be negative", f.timeout)
 	}
 	if f.timeout > 0 && f.interval > 0 {
 		addError("--timeout %v, --interval %v: use only one of them: --timeout ends a single run", f.timeout, f.interval)
@@ -123,8 +126,11 @@ func (f *deschedulerFlags) validate() error {
 	if f.maxEvictions < -1 {
 		addError("--max-evictions %d: must be at least 0, or -1 for the policy's limit", f.maxEvictions)
 	}
-	if f.qps < 0 || f.burst < 0 {
-		addError("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
+	if f.qps < 0 {
+		addError("--client-connection-qps %v: must not be negative", f.qps)
+	}
+	if f.burst < 0 {
+		addError("--client-connection-burst %d: must not be negative", f.burst)
 	}
 	if f.election.enabled {
 		if err := f.election.Validate(); err != nil {

@@ -98,8 +98,10 @@ func (f *simulateFlags) validate(untilSet bool) error {
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
 	case untilSet && (f.until <= 0 || f.until > 10*365*24*time.Hour):
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
-	case f.lag < 0 || f.latency < 0:
-		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
+	case f.lag < 0:
+		return fmt.Errorf("--lag %v: must not be negative", f.lag)
+	case f.latency < 0:
+		return fmt.Errorf("--latency %v: must not be negative", f.latency)
 	case len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
 		return errors.New("nothing to simulate: set -f, --scenario or --openb-nodes")
 	}
