@@ -95,7 +95,7 @@ func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, 
 	case "ReplicationController":
 		return getScalable(ctx, c, c.CoreV1().ReplicationControllers(namespace), o.Name, replicationController)
 	}
-	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
+	return nil, fmt.Errorf("%s %s/%s: has no replicas: must be a Deployment, ReplicaSet, StatefulSet or ReplicationController", o.Kind, namespace, o.Name)
 }
 
 // current returns the desired number of replicas.

@@ -91,8 +91,8 @@ func checkExplain(t *testing.T, c *cluster) {
 	}
 }
 
-// explainOutput is the output of `berth explain pod -o json`. It is the schema of conformance/scheduling
-// with additional fields.
+// explainOutput is the output of `berth explain pod -o json`. It has the schema of
+// `expect` in conformance/testdata/scheduling with additional fields.
 type explainOutput struct {
 	Pod, Node, Profile, Outcome, Choice string
 	Top                                 []string

@@ -55,9 +55,9 @@ func (s *Manager) reportOutOfDisk() {
 	switch {
 	case outOfDisk:
 		s.opts.Log.Info("Node is out of disk space and rejects new pods", "node", s.opts.Node, "message", message)
-		s.recordNodeEvent("NodeOutOfDisk", message)
+		s.recordNodeEvent(corev1.EventTypeWarning, "NodeOutOfDisk", message)
 	case !first: // an agent starts with the condition false
 		s.opts.Log.Info("Node has sufficient disk space again", "node", s.opts.Node)
-		s.recordNodeEvent("NodeHasSufficientDisk", message)
+		s.recordNodeEvent(corev1.EventTypeNormal, "NodeHasSufficientDisk", message)
 	}
 }

@@ -29,7 +29,7 @@ func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time
 		s.collectGarbage(ctx, wg, e)
 	case nodepressure.ThresholdMet:
 		if !now.Before(s.reclaimFailedUntil[e.Signal.Pressure()]) {
-			s.recordNodeEvent(nodepressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
+			s.recordNodeEvent(corev1.EventTypeWarning, nodepressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
 		}
 	case nodepressure.NoVictim:
 		if until := &s.reclaimFailedUntil[e.Signal.Pressure()]; !now.Before(*until) {
@@ -152,11 +152,11 @@ func (s *Manager) killLateProcesses(now time.Time) {
 	}
 }
 
-// recordNodeEvent records a warning about the node.
-func (s *Manager) recordNodeEvent(reason, message string) {
+// recordNodeEvent records an event about the node.
+func (s *Manager) recordNodeEvent(eventType, reason, message string) {
 	if s.opts.Events == nil {
 		return
 	}
 	node := &corev1.ObjectReference{Kind: "Node", Name: s.opts.Node, UID: types.UID(s.opts.Node)}
-	s.opts.Events.Event(node, corev1.EventTypeWarning, reason, message)
+	s.opts.Events.Event(node, eventType, reason, message)
 }

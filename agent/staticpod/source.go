@@ -220,7 +220,7 @@ func (s *Source) readFile(file string) (*corev1.Pod, error) {
 		return nil, err
 	}
 	if len(text) > maxFileSize {
-		return nil, fmt.Errorf("size: must be at most %d bytes", maxFileSize)
+		return nil, fmt.Errorf("size %d: must be at most %d bytes", max(info.Size(), int64(len(text))), maxFileSize)
 	}
 	return parse(text, file, s.Node)
 }

@@ -109,7 +109,7 @@ func (b *payloadBuilder) downward(p payload, items []corev1.DownwardAPIVolumeFil
 		case item.ResourceFieldRef != nil:
 			value, err = downwardapi.Resource(b.pod, "", item.ResourceFieldRef, b.opts.Node().Status.Allocatable)
 		default:
-			err = errors.New("must have a fieldRef or a resourceFieldRef")
+			err = errors.New("must have fieldRef or resourceFieldRef")
 		}
 		if err != nil {
 			return fmt.Errorf("file %q: %w", item.Path, err)

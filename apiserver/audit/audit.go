@@ -12,7 +12,7 @@ import (
 // if a backend is given without a policy; here it is an error.
 func Validate(o *options.AuditOptions) error {
 	if (o.LogOptions.Path != "" || o.WebhookOptions.ConfigFile != "") && o.PolicyFile == "" {
-		return errors.New("--audit-log-path and --audit-webhook-config-file need --audit-policy-file, which selects the events")
+		return errors.New("--audit-policy-file: must be set with --audit-log-path or --audit-webhook-config-file")
 	}
 	return errors.Join(o.Validate()...)
 }

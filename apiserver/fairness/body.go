@@ -30,12 +30,6 @@ const (
 	chunkSize = 4 << 10
 )
 
-// These errors mean that requests of a user, or of all users, exceed a limit.
-var (
-	errTooManyBytes  = errors.New("the bodies of unfinished requests exceed the limit of bytes")
-	errTooManyBodies = errors.New("the number of request bodies that have not arrived exceeds the limit")
-)
-
 // bodyCheck returns an error if the body of a request must not be decoded.
 type bodyCheck func(resource schema.GroupVersionResource, header http.Header, body []byte) error
 
@@ -76,10 +70,10 @@ func withBody(handler http.Handler, isLongRunning request.LongRunningRequestChec
 		if user, ok := request.UserFrom(r.Context()); ok {
 			name = user.GetName()
 		}
-		charge, ok := budget.open(name)
+		charge, err := budget.open(name)
 		defer charge.close()
-		if !ok {
-			refuseBody(w, r, serializer, info, errTooManyBodies)
+		if err != nil {
+			refuseBody(w, r, serializer, info, err)
 			return
 		}
 		if r.Context().Err() != nil {
@@ -119,11 +113,11 @@ func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, e
 	body := &bytes.Buffer{}
 	for int64(body.Len()) <= limit {
 		chunk := min(chunkSize, limit+1-int64(body.Len()))
-		if !charge.add(chunk) {
-			return nil, errTooManyBytes
+		if err := charge.add(chunk); err != nil {
+			return nil, err
 		}
 		n, err := io.CopyN(body, from, chunk)
-		charge.add(n - chunk)
+		_ = charge.add(n - chunk) // n <= chunk
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -136,8 +130,9 @@ func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, e
 
 // bodyError returns the response to a request whose body was not read.
 func bodyError(err error) error {
+	var limit *limitError
 	switch {
-	case errors.Is(err, errTooManyBytes), errors.Is(err, errTooManyBodies):
+	case errors.As(err, &limit):
 		return apierrors.NewTooManyRequests(err.Error()+", try again later", 1)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &apierrors.StatusError{ErrStatus: metav1.Status{

@@ -61,16 +61,27 @@ func (errorReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
 	budget := newBodyBudget(bodyUse{12, 10}, bodyUse{20, 10})
 	chargeA, _ := budget.open("a")
-	chargeA.add(8)
+	_ = chargeA.add(8)
 	for name, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
 		if code, _ := serveBody(t, budget, name, bytes.NewReader(make([]byte, 8))); code != want {
 			t.Errorf("8 more bytes of user %s: got status %d, want %d", name, code, want)
 		}
 	}
 	chargeB, _ := budget.open("b")
-	chargeB.add(8)
+	_ = chargeB.add(8)
 	if code, _ := serveBody(t, budget, "c", bytes.NewReader(make([]byte, 8))); code != http.StatusTooManyRequests {
 		t.Errorf("8 bytes beyond the total: got status %d, want 429", code)
+	}
+	for user, want := range map[string]string{
+		"a": `bodies of unfinished requests of user "a": 16 bytes: must be at most 12`, "c": "bodies of unfinished requests of all users: 24 bytes: must be at most 20"} {
+		charge, err := budget.open(user)
+		if err != nil {
+			t.Fatalf("opening a body of user %s: got error %v, want none", user, err)
+		}
+		if err := charge.add(8); err == nil || err.Error() != want {
+			t.Errorf("8 bytes of user %s: got error %v, want %s", user, err, want)
+		}
+		charge.close()
 	}
 	chargeA.close()
 	chargeB.close()
@@ -118,11 +129,11 @@ func TestStalledBodiesAreLimited(t *testing.T) {
 // TestArrivedBodiesDoNotCount checks that requests that wait or run do not count as bodies that have not arrived.
 func TestArrivedBodiesDoNotCount(t *testing.T) {
 	budget := newBodyBudget(bodyUse{100, 1}, bodyUse{100, 1})
-	running, ok := budget.open("a")
-	if !ok {
-		t.Fatal("first body: got a refusal, want none")
+	running, err := budget.open("a")
+	if err != nil {
+		t.Fatalf("first body: got error %v, want none", err)
 	}
-	running.add(5)
+	_ = running.add(5)
 	running.bodyArrived()
 	if code, _ := serveBody(t, budget, "a", strings.NewReader("1")); code != http.StatusOK {
 		t.Errorf("request next to one whose body has arrived: got status %d, want 200", code)

@@ -1,6 +1,9 @@
 package fairness
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // bodyUse is what bodies use of a budget, or its limit.
 type bodyUse struct {
@@ -10,9 +13,22 @@ type bodyUse struct {
 
 func (u *bodyUse) add(o bodyUse) { u.bytes, u.bodies = u.bytes+o.bytes, u.bodies+o.bodies }
 
-func (u bodyUse) isWithin(limit bodyUse) bool {
-	return u.bytes <= limit.bytes && u.bodies <= limit.bodies
+// check returns a *limitError if u exceeds the limit. owner describes the senders.
+func (u bodyUse) check(limit bodyUse, owner func() string) error {
+	switch {
+	case u.bytes > limit.bytes:
+		return &limitError{fmt.Sprintf("bodies of unfinished requests of %s: %d bytes: must be at most %d", owner(), u.bytes, limit.bytes)}
+	case u.bodies > limit.bodies:
+		return &limitError{fmt.Sprintf("bodies of %s that have not arrived: %d: must be at most %d", owner(), u.bodies, limit.bodies)}
+	}
+	return nil
 }
+
+// limitError reports that requests of a user, or of all users, exceed a limit.
+type limitError struct{ text string }
+
+// Error implements error.
+func (e *limitError) Error() string { return e.text }
 
 // bodyBudget limits the bodies of unfinished requests, per user and in total.
 type bodyBudget struct {
@@ -27,9 +43,9 @@ func newBodyBudget(perUser, total bodyUse) *bodyBudget {
 	return &bodyBudget{perUser: perUser, total: total, users: map[string]bodyUse{}}
 }
 
-// open returns the charge of a body that has not arrived, and reports whether it is within the limits. The caller must
+// open returns the charge of a body that has not arrived, and a *limitError if it exceeds the limits. The caller must
 // close the charge in both cases.
-func (b *bodyBudget) open(user string) (*bodyCharge, bool) {
+func (b *bodyBudget) open(user string) (*bodyCharge, error) {
 	c := &bodyCharge{budget: b, user: user}
 	return c, c.change(bodyUse{bodies: 1})
 }
@@ -41,9 +57,9 @@ type bodyCharge struct {
 	use    bodyUse
 }
 
-// change adds to the charge and reports whether it is within the limits. Use beyond the limits is charged, too, until the
-// charge is closed.
-func (c *bodyCharge) change(by bodyUse) bool {
+// change adds to the charge and returns a *limitError if it exceeds the limits. Use beyond the limits is charged, too,
+// until the charge is closed.
+func (c *bodyCharge) change(by bodyUse) error {
 	b := c.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,14 +71,17 @@ func (c *bodyCharge) change(by bodyUse) bool {
 	if ofUser == (bodyUse{}) {
 		delete(b.users, c.user)
 	}
-	return ofUser.isWithin(b.perUser) && b.sum.isWithin(b.total)
+	if err := ofUser.check(b.perUser, func() string { return fmt.Sprintf("user %q", c.user) }); err != nil {
+		return err
+	}
+	return b.sum.check(b.total, func() string { return "all users" })
 }
 
-// add charges n bytes and reports whether they are within the limits. n may be negative.
-func (c *bodyCharge) add(n int64) bool { return c.change(bodyUse{bytes: n}) }
+// add charges n bytes and returns a *limitError if they exceed the limits. n may be negative.
+func (c *bodyCharge) add(n int64) error { return c.change(bodyUse{bytes: n}) }
 
 // bodyArrived records that the body has arrived. Its bytes remain charged.
-func (c *bodyCharge) bodyArrived() { c.change(bodyUse{bodies: -c.use.bodies}) }
+func (c *bodyCharge) bodyArrived() { _ = c.change(bodyUse{bodies: -c.use.bodies}) }
 
 // close releases the charge.
-func (c *bodyCharge) close() { c.change(bodyUse{-c.use.bytes, -c.use.bodies}) }
+func (c *bodyCharge) close() { _ = c.change(bodyUse{-c.use.bytes, -c.use.bodies}) }

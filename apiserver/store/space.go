@@ -32,7 +32,7 @@ type spaceLevel int
 
 const (
 	spaceOK       spaceLevel = iota
-	spaceLow                 // also accepts evictions, updates of status, and updates that do not enlarge an object
+	spaceLow                 // also accepts evictions, updates of status and finalize, and updates that do not enlarge an object
 	spaceCritical            // also accepts graceful deletes, and Leases of nodes and components
 	spaceFull                // accepts only deletes that take effect at once
 )
@@ -151,7 +151,7 @@ func (g *spaceGuard) check() error {
 
 // describe returns the condition of the file system. The caller must hold the lock.
 func (g *spaceGuard) describe() error {
-	accepted := "deletes, Leases of nodes and components, status updates and updates that do not make an object larger"
+	accepted := "deletes, evictions, Leases of nodes and components, updates of the subresources status and finalize, and updates that do not make an object larger"
 	switch g.level {
 	case spaceCritical:
 		accepted = "deletes and Leases of nodes and components"

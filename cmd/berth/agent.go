@@ -76,8 +76,8 @@ func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
 	flags.StringVar(&f.name, "node-name", host, "name of the node; if not set and the credential is that of a node, its name")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the nodes")
-	flags.BoolVar(&f.guard, "guard", false, "only evict, next to the kubelet that runs the node")
-	flags.BoolVar(&f.kubeletEvictionOff, "kubelet-eviction-off", false, "with --guard: do not check that the kubelet evicts only for disk signals")
+	flags.BoolVar(&f.guard, "guard", false, "evict pods for memory and process IDs next to the kubelet, and do nothing else")
+	flags.BoolVar(&f.kubeletEvictionOff, "kubelet-eviction-off", false, "with --guard: assume that the kubelet evicts for disk signals only, without checking it")
 	f.local.addFlags(flags)
 	addServiceProxyFlag(flags, &f.serviceProxy)
 	f.nodes.AddFlags(flags)
@@ -137,7 +137,7 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	}
 	for _, name := range disallowed {
 		if flags.Changed(name) {
-			return fmt.Errorf("--%s %s", name, reason)
+			return fmt.Errorf("--%s: %s", name, reason)
 		}
 	}
 	return nil

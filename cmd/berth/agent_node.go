@@ -42,7 +42,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cgroup, "cgroup", "/", "cgroup of the node, below the cgroup mount points; its limits are the node's capacity")
 	f.kubelet.addFlags(flags)
 	flags.StringVar(&f.address, "node-ip", "", "IP address of the node (default: that of the default route)")
-	flags.StringVar(&f.podCIDR, "pod-cidr", "", "pod CIDR for the Node's spec, if the runtime's network has one; the embedded runtime defaults to a free /24 of 10.192.0.0/11")
+	flags.StringVar(&f.podCIDR, "pod-cidr", "", "podCIDR of a Node that has none (default with the embedded runtime: allocated by a controller, else a free /24 of 10.192.0.0/11)")
 	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
 	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root filesystem has fewer MiB available")
 	insecureRegistryFlag(flags, &f.insecureRegistries)
@@ -88,8 +88,11 @@ func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	if !strings.HasPrefix(f.cgroup, "/") {
 		return o, fmt.Errorf("--cgroup %q: must be a path below the cgroup mount points, such as / or /nodes/n7", f.cgroup)
 	}
-	if !strings.HasPrefix(f.rootDir, "/") || f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
-		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute paths", f.rootDir, f.logDir)
+	if !strings.HasPrefix(f.rootDir, "/") {
+		return o, fmt.Errorf("--root-dir %q: must be an absolute path", f.rootDir)
+	}
+	if f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
+		return o, fmt.Errorf("--log-dir %q: must be an absolute path", f.logDir)
 	}
 	return o, cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecureRegistries))
 }

@@ -41,12 +41,12 @@ func controllerCommand() *cobra.Command {
 		Short: "Run controllers against Berth's API server or a Kubernetes cluster",
 		Long: table.Fill("Runs the controllers "+strings.Join(controllerNames(), ", ")+".", table.Width) + `
 
-Against Berth's API server all controllers run, or only the named ones. Against
-another API server only the named ones run. None starts while
-kube-controller-manager runs its equivalent. If kube-controller-manager holds
-its Lease, berth exits with code 2 and prints the flag to change there.
---upstream-off names controllers that are switched off there. berth also exits
-if kube-controller-manager starts later.
+Against Berth's API server, all controllers run by default. Against another API
+server, name the controllers. A controller does not start while
+kube-controller-manager runs its equivalent: the command then exits with code 2
+and names the flag of kube-controller-manager to change. --upstream-off names
+controllers that are disabled there. The command also exits if
+kube-controller-manager starts later.
 
 Replicas elect a leader. A replica that may have lost its Lease stops sending
 requests and exits. --volume-directory also provisions volumes as directories on
@@ -70,7 +70,7 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
 	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
-	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which podCIDRs must not overlap")
+	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which podCIDRs must not overlap; overrides nodeIPAM.serviceClusterIPRange of --config")
 	f.election.add(flags, "run only while holding the leader election Lease", "name of the Lease; processes with other controllers need another one", renewUsage)
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllermanager.ControllerAddress, "HTTPS address for /livez, /readyz, /metrics and /configz; empty for none. /metrics and /configz require permission to get the path. If the default port is taken, another one is used")
 	settings.AddFlag(flags, &f.configs)

@@ -48,7 +48,7 @@ of its node or component.`,
 func credentialIdentity(node, component string) (pki.Identity, error) {
 	switch {
 	case (node == "") == (component == ""):
-		return pki.Identity{}, errors.New("exactly one of --node and --for must be set")
+		return pki.Identity{}, errors.New("--node, --for: set exactly one of them; --for is scheduler, controller, descheduler, simulated-nodes or admin")
 	case node != "":
 		if problems := validation.IsDNS1123Subdomain(node); len(problems) > 0 {
 			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, problems[0])

@@ -49,7 +49,7 @@ const (
 func (c *demoNodeSet) findSimulatedReason() string {
 	errs := []error{embedded.CheckRequirements(), virtualnode.CheckRequirements()}
 	if c.cluster.credential == nil {
-		errs = append(errs, errors.New("the cluster's CA key is not on this machine"))
+		errs = append(errs, fmt.Errorf("CA key of the cluster at %s: not on this machine", c.cluster.config.Host))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", "; ")

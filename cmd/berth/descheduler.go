@@ -43,13 +43,12 @@ func deschedulerCommand() *cobra.Command {
 descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the
 eight strategies of the Kubernetes descheduler's former default policy.
 
-In planned mode a pod is evicted only if the scheduler would place its
-replacement on another node. The move must also bring the strategy closer to its
-goal. One pod of a workload moves at a time, and moves wait for disruption
-budgets. A move that failed is retried after a backoff. If Berth's scheduler
-places the pods, the target is reserved for the replacement, which the report
-shows. If pods use a scheduler profile other than the default, pass the
-scheduler's configuration with --config.
+In planned mode, the descheduler evicts a pod only if the scheduler would place
+its replacement on another node, and the move brings the strategy closer to its
+goal. It moves one pod of a workload at a time, waits for disruption budgets,
+and retries a failed move after a backoff. If Berth's scheduler places the pods,
+a Hold reserves the target node. For a scheduler profile other than the default,
+pass the scheduler's configuration with --config.
 
 In compatible mode the descheduler evicts what the strategies select, as the
 Kubernetes descheduler does.
@@ -85,7 +84,7 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
 	flags.Float32Var(&f.qps, "client-connection-qps", 0, "maximum requests per second; 0 for no limit")
 	flags.IntVar(&f.burst, "client-connection-burst", 0, "maximum burst of requests if --client-connection-qps is set; 0 for 10")
-	flags.StringVar(&f.policyFile, "policy-config-file", "", "`file` with a DeschedulerPolicy, a ConfigMap with one in the key policy.yaml, or the values of the descheduler's chart (default: eight strategies, see above)")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "`file` with a DeschedulerPolicy, a ConfigMap with the key policy.yaml, or values of the descheduler's chart (default: the eight former default strategies)")
 	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: move only pods whose replacement gets a better node; compatible: evict what the Kubernetes descheduler evicts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing; print which pods would move, and why others would not")
 	flags.IntVar(&f.maxEvictions, "max-evictions", -1, "maximum number of evictions in a run, instead of the policy's maxNoOfPodsToEvictTotal; -1 for the policy's")
@@ -109,8 +108,11 @@ func (f *deschedulerFlags) validate() error {
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
 		addError("--mode %q: must be %s or %s", f.mode, descheduler.Planned, descheduler.Compatible)
 	}
-	if f.interval < 0 || f.timeout < 0 {
-		addError("--interval %v, --timeout %v: must not be negative", f.interval, f.timeout)
+	if f.interval < 0 {
+		addError("--interval %v: must not be negative", f.interval)
+	}
+	if f.timeout < 0 {
+		addError("--timeout %v: must not be negative", f.timeout)
 	}
 	if f.timeout > 0 && f.interval > 0 {
 		addError("--timeout %v, --interval %v: use only one of them: --timeout ends a single run", f.timeout, f.interval)
@@ -124,8 +126,11 @@ func (f *deschedulerFlags) validate() error {
 	if f.maxEvictions < -1 {
 		addError("--max-evictions %d: must be at least 0, or -1 for the policy's limit", f.maxEvictions)
 	}
-	if f.qps < 0 || f.burst < 0 {
-		addError("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
+	if f.qps < 0 {
+		addError("--client-connection-qps %v: must not be negative", f.qps)
+	}
+	if f.burst < 0 {
+		addError("--client-connection-burst %d: must not be negative", f.burst)
 	}
 	if f.election.enabled {
 		if err := f.election.Validate(); err != nil {

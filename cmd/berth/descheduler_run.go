@@ -131,7 +131,7 @@ type deschedulerReadiness struct{ leading, synced atomic.Bool }
 // ready returns why the descheduler is not ready. A standby replica is ready.
 func (r *deschedulerReadiness) ready() error {
 	if r.leading.Load() && !r.synced.Load() {
-		return errors.New("the informers have not synced yet")
+		return errors.New("informers: not synced")
 	}
 	return nil
 }

@@ -36,9 +36,9 @@ func evictionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evictions",
 		Short: "List displaced pods with cause, component and replacement",
-		Long: `Lists displaced pods, newest first: by preemption, eviction requests (drain,
-descheduler), taints, garbage collection, node pressure, rejection by the node,
-or node shutdown.
+		Long: `Lists displaced pods, newest first. The causes are preemption, eviction requests
+(drain, descheduler), taints, pod garbage collection, node pressure, rejection
+by the node, and node shutdown.
 
 Berth records each displacement in an event, which the API server keeps for an
 hour, and in a journal (--journal). The journal next to the kubeconfig is read

@@ -99,7 +99,7 @@ func explainPodCommand() *cobra.Command {
 	source.addFlags(cmd.Flags())
 	addNamespaceFlag(cmd.Flags(), &namespace)
 	cmd.Flags().StringVar(&journalPath, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
-	cmd.Flags().StringVar(&at, "at", "", "`time`, such as 2026-03-01T12:00:00Z, whose recorded state is evaluated instead of the present one; reads the journal only")
+	cmd.Flags().StringVar(&at, "at", "", "evaluate the recorded state of this `time`, such as 2026-03-01T12:00:00Z; reads only the journal")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd

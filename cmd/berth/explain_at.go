@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -19,14 +18,14 @@ func (s *objectSource) explainAt(w io.Writer, loaded settings.Settings, journalP
 		return fmt.Errorf("--at %q: must be a time such as 2026-03-01T12:00:00Z", text)
 	}
 	if len(s.dumps) > 0 {
-		return errors.New("--at: evaluates the recorded state: remove -f")
+		return fmt.Errorf("--at %q: evaluates the recorded state: remove -f", text)
 	}
 	dir, err := journalDir(journalPath, &s.Cluster)
 	if err != nil {
 		return err
 	}
 	if dir == "" {
-		return errors.New("--at: no journal next to the kubeconfig: set --journal")
+		return fmt.Errorf("--at %q: no journal next to the kubeconfig: set --journal to the journal directory of berth up or berth scheduler", text)
 	}
 	pod, err := reports.ExplainRecordedPod(loaded, dir, namespace, name, at)
 	if err != nil {

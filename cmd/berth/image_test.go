@@ -83,7 +83,7 @@ func TestImageCommands(t *testing.T) {
 		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
 		"--username and --password-stdin: use both": {"pull", root, "--username=ann", ref},
 		"UNAUTHORIZED":                     {"pull", root, "--insecure-registry=127.0.0.1", ref},
-		"plain HTTP is allowed only":       {"pull", root, ref},
+		"plain HTTP is not allowed":        {"pull", root, ref},
 		`--insecure-registry "http://a"`:   {"pull", root, "--insecure-registry=http://a", ref},
 		`must be text, wide, json or yaml`: {"ls", root, "-o", "xml"},
 		"no such file or directory":        {"load", root, filepath.Join(dir, "none.tar")},

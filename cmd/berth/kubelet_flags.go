@@ -47,7 +47,7 @@ func (f *kubeletFlags) addFlags(flags *pflag.FlagSet) {
 	f.thresholds, f.pairs, f.numbers = map[string]*thresholds{}, map[string]*map[string]string{}, map[string]*int32{}
 	f.durations, f.lists = map[string]*time.Duration{}, map[string]*[]string{}
 	for name, usage := range map[string]string{
-		"eviction-hard": "hard eviction thresholds, for example memory.available<100Mi,nodefs.available<10%; replaces evictionHard of --config, as each of these kubelet flags replaces its field",
+		"eviction-hard": "hard eviction thresholds, for example memory.available<100Mi,nodefs.available<10%",
 		"eviction-soft": "soft eviction thresholds, for example memory.available<300Mi"} {
 		f.thresholds[name] = &thresholds{}
 		flags.Var(f.thresholds[name], name, usage)
@@ -83,6 +83,11 @@ func (f *kubeletFlags) addFlags(flags *pflag.FlagSet) {
 	_ = flags.MarkHidden("experimental-kernel-memcg-notification") // fails only for unknown flags
 	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels of the Node, for example a=b,c=d")
 	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints of the Node, for example key=value:NoSchedule")
+	for name, field := range kubeletFields {
+		if field != "kernelMemcgNotification" { // has no effect
+			flags.Lookup(name).Usage += "; overrides " + field + " of --config"
+		}
+	}
 }
 
 // fields returns the fields of the KubeletConfiguration that flags set.

@@ -73,7 +73,7 @@ delete the pods.`,
 	f.Float64Var(&o.Rate, "rate", 0, "pods per second; 0 for no limit")
 	f.IntVar(&limit, "limit", 0, "number of pods; 0 for all")
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the pods (default: that of the context)")
-	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting if no pod was placed or reported unschedulable for this long")
+	f.DurationVar(&o.Settle, "settle", o.Settle, "time after which the command stops waiting if no further pod is placed or reported as unschedulable")
 	cluster.AddFlags(f)
 	cli.AddOutputFlag(cmd, f, &output)
 	return cmd

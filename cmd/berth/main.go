@@ -42,6 +42,9 @@ func rootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "berth",
 		Short: "Berth decides where every pod of a cluster runs",
+		Long: `Berth decides where every pod of a Kubernetes cluster runs, and when it must
+move. berth up starts a cluster in one process. The other commands run one
+component, or explain, drain, deschedule, replay and simulate a cluster.`,
 		Example: `  berth up
   berth kubectl apply -f examples/pods.yaml
   berth explain pod web-7`,

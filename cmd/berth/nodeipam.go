@@ -23,9 +23,9 @@ type nodeIPAMFlags struct {
 func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, servicesUsage string) {
 	f.flags = flags
 	defaults := config.Default().NodeIPAM
-	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as do the next flags)")
-	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR from which the podCIDRs of nodes are allocated")
-	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's podCIDR")
+	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none; overrides nodeIPAM.allocateNodeCIDRs of --config")
+	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR from which the podCIDRs of nodes are allocated; overrides nodeIPAM.clusterCIDR of --config")
+	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's podCIDR; overrides nodeIPAM.nodeCIDRMaskSize of --config")
 	if servicesUsage != "" {
 		flags.StringVar(&f.ServiceClusterIPRange, "service-cluster-ip-range", defaults.ServiceClusterIPRange, servicesUsage)
 	}

@@ -94,7 +94,7 @@ func (f *replayFlags) run(ctx context.Context, w io.Writer) error {
 	case !out.Equal:
 		return errors.New("replay: decisions differ from the recorded ones")
 	case !replayed:
-		return errors.New("replay: no run can be replayed")
+		return fmt.Errorf("replay: --journal %s: no run can be replayed: each lacks its start, which a larger --%s keeps, or was recorded by another version of Berth", dir, inputsFlag)
 	}
 	return nil
 }

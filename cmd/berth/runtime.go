@@ -64,7 +64,7 @@ containers, fail with an error that names the field.`,
 // complete validates the flags and sets defaults.
 func (f *runtimeFlags) complete() (err error) {
 	if f.Root == "" {
-		return errors.New("--dir: must be set")
+		return errors.New("--dir: must be set, for example to /var/lib/berth/runtime")
 	}
 	if err := validateInsecureRegistries(f.InsecureRegistries); err != nil {
 		return err

@@ -39,7 +39,7 @@ the two schedules. Unless clientConnection.qps is set, the client does not
 limit its request rate.`,
 		Example: `  berth scheduler --kubeconfig scheduler.kubeconfig
   berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml \
-    --metrics-bind-address 127.0.0.1:10251`,
+    --metrics-bind-address 127.0.0.1:10259`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd.Context(), cmd.Flags())
@@ -80,9 +80,9 @@ limit its request rate.`,
 func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the scheduler's credential (default: clientConnection of --config, KUBECONFIG, the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", "", "HTTPS address for /livez, /readyz, /metrics, /configz and /debug; empty for none. All but the first two require permission to get the path")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed for the choice between nodes of equal score; overrides scheduler.seed of --config")
 	f.election.Election = electionConfig(config.DefaultKubeScheduler().LeaderElection)
-	f.election.add(flags, "schedule only while holding the leader election Lease", "name of the Lease", "time after which the leader stops trying to renew")
+	f.election.add(flags, "elect a leader: only the replica that holds the Lease schedules", "name of the Lease", "time after which the leader stops trying to renew")
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only")
 	f.inputsMiB.addFlag(flags)

@@ -60,11 +60,11 @@ violated.`,
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json: the cluster at the start; may be repeated")
 	flags.StringVar(&f.scenario, "scenario", "", "file with the scenario (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score; overrides scheduler.seed of --config")
 	flags.DurationVar(&f.lag, "lag", reports.DefaultLag, "delay of watch events")
 	flags.DurationVar(&f.latency, "latency", reports.DefaultLatency, "one-way latency between client and API server")
-	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending and controllers finish their work (slow on large clusters)")
-	flags.StringVar(&f.recording, "recording", "", "`directory` for a recording of the scheduler, for berth replay --journal and the time slider of berth ui --journal. Without timestamps in -f, the simulation ends at the present")
+	flags.BoolVar(&f.check, "check", false, "check invariants after each step; at the end, also check that no schedulable pod is pending and that controllers finish their work. Slow on large clusters")
+	flags.StringVar(&f.recording, "recording", "", "`directory` for a recording of the scheduler, which berth replay and berth ui read (--journal). Without timestamps in -f, the simulation ends at the present")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
 	cli.AddOutputFlag(cmd, flags, &f.output)
 	settings.AddFlag(flags, &f.configs)
@@ -98,8 +98,10 @@ func (f *simulateFlags) validate(untilSet bool) error {
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
 	case untilSet && (f.until <= 0 || f.until > 10*365*24*time.Hour):
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
-	case f.lag < 0 || f.latency < 0:
-		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
+	case f.lag < 0:
+		return fmt.Errorf("--lag %v: must not be negative", f.lag)
+	case f.latency < 0:
+		return fmt.Errorf("--latency %v: must not be negative", f.latency)
 	case len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
 		return errors.New("nothing to simulate: set -f, --scenario or --openb-nodes")
 	}

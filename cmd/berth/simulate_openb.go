@@ -39,8 +39,10 @@ func (f *openbFlags) validate() error {
 	switch {
 	case f.pods != "" && f.nodes == "":
 		return errors.New("--openb-pods: requires --openb-nodes")
-	case f.pods == "" && (f.fillUp || f.priorities):
-		return errors.New("--openb-fill and --openb-priorities: require --openb-pods")
+	case f.pods == "" && f.fillUp:
+		return errors.New("--openb-fill: requires --openb-pods")
+	case f.pods == "" && f.priorities:
+		return errors.New("--openb-priorities: requires --openb-pods")
 	case f.day < -1 || f.day > 100_000:
 		return fmt.Errorf("--openb-day %d: must be -1, or a day of the trace counted from 0", f.day)
 	case f.speed < 1 || f.speed > 1_000_000:

@@ -20,6 +20,7 @@ const flushSize = 1 << 14
 
 // simulationRecording records the simulated scheduler in the form of `berth up`, for `berth replay` and the page.
 type simulationRecording struct {
+	dir      string
 	recorder *recording.Recorder
 	options  any
 	pending  int
@@ -47,7 +48,7 @@ func newSimulationRecording(dir string, set settings.Settings, o *cluster.Option
 	c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration = q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration
 	c.VictimsTimeout, c.AuditInterval, c.AssumedPressure = m.VictimsTimeout, m.AuditInterval, m.AssumedPressureDuration
 	c.ResizePreemption = m.ResizePreemption
-	return &simulationRecording{recorder: r, options: c.RecordedOptions()}, nil
+	return &simulationRecording{dir: dir, recorder: r, options: c.RecordedOptions()}, nil
 }
 
 // record adds a step. It is meant for cluster.Options.Record.
@@ -74,7 +75,7 @@ func (r *simulationRecording) close() error {
 		err = fmt.Errorf("%d steps were not written: the disk may be full", n)
 	}
 	if err != nil {
-		return fmt.Errorf("--recording: %w", err)
+		return fmt.Errorf("--recording %s: %w", r.dir, err)
 	}
 	return nil
 }

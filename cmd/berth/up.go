@@ -50,13 +50,12 @@ func upCommand() *cobra.Command {
 simulated nodes in one process. The data is kept: the next start continues with
 it. Press Ctrl-C to stop.
 
-With --virtual-nodes or --real-node pods run in containers: in containerd if it
-is available, else in the embedded runtime, which needs no installed software
-(--runtime). If neither works, the command fails; with --allow-simulated it
-prints a warning and uses simulated nodes. Next to real or virtual nodes,
-simulated nodes are added only with --nodes, and with the taint
-berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when
-the command ends; leftovers of a killed process are removed at the next start.`,
+With --virtual-nodes or --real-node, pods run in containers: in containerd if it
+is available, else in the embedded runtime (--runtime). If neither works, the
+command fails. With --allow-simulated it prints a warning and uses simulated
+nodes instead. --nodes then adds simulated nodes with the taint
+berth.dev/simulated:NoSchedule. The command removes virtual nodes and their pods
+when it ends, and leftovers of a killed process at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml
@@ -74,7 +73,8 @@ the command ends; leftovers of a killed process are removed at the next start.`,
 	}
 	f := cmd.Flags()
 	addServerFlags(f, &o.server)
-	f.IntVar(&o.simulated.Count, "nodes", 3, "number of simulated nodes")
+	f.IntVar(&o.simulated.Count, "nodes", 3, "number of simulated nodes (default: 3, or 0 with --real-node or --virtual-nodes)")
+	f.Lookup("nodes").DefValue = "0" // the usage has the default
 	o.simulated.AddFlags(f)
 	o.local.addFlags(f)
 	o.services.addFlags(f)
@@ -83,7 +83,7 @@ the command ends; leftovers of a killed process are removed at the next start.`,
 	o.nodeIPAM.addFlags(f, "")
 	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
-	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
+	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score; overrides scheduler.seed of --config")
 	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	o.inputsMiB.addFlag(f)

@@ -61,7 +61,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.BoolVar(&f.realNode, "real-node", false, "run pods on this machine as one node")
 	localnodes.AddRuntimeFlag(flags, &f.runtime)
-	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; if none answers or it has no network, the embedded runtime is used")
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "CRI socket of --real-node; without this flag, the embedded runtime is used if no ready runtime listens there")
 	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node for pod volumes, files and logs (default: agent in the data directory)")
 	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of virtual nodes: parts of this machine, each with its own cgroup, disk and container runtime")
 	flags.BoolVar(&f.allowSimulated, "allow-simulated", false, "if this machine cannot run the nodes of --real-node or --virtual-nodes, print a warning and use simulated nodes instead")

@@ -71,8 +71,11 @@ func (o *Options) Validate() error {
 	if o.Mode != Planned && o.Mode != Compatible {
 		errs = append(errs, fmt.Errorf("descheduler: mode %q: must be %s or %s", o.Mode, Planned, Compatible))
 	}
-	if o.Interval < 0 || o.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("descheduler: interval %v, timeout %v: must not be negative", o.Interval, o.Timeout))
+	if o.Interval < 0 {
+		errs = append(errs, fmt.Errorf("descheduler: interval %v: must not be negative", o.Interval))
+	}
+	if o.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("descheduler: timeout %v: must not be negative", o.Timeout))
 	}
 	if o.Policy.UsesMetrics() && o.Usage == nil {
 		errs = append(errs, errors.New("descheduler: a strategy of the policy uses metrics, but no metrics client is configured"))

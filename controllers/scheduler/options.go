@@ -103,14 +103,25 @@ func (o *Options) Validate() error {
 	if o.ScoreCacheMemory < 0 {
 		errs = append(errs, fmt.Errorf("scheduler: score cache memory: %d bytes: must not be negative", o.ScoreCacheMemory))
 	}
-	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
-		errs = append(errs, fmt.Errorf("scheduler: initial backoff %v, maximum backoff %v: must not be negative, and the maximum at least the initial", o.InitialBackoff, o.MaxBackoff))
+	if o.InitialBackoff < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: initial backoff %v: must not be negative", o.InitialBackoff))
 	}
-	if o.VictimsTimeout <= 0 || o.AuditInterval < 0 || o.AssumedPressure < 0 {
-		errs = append(errs, fmt.Errorf("scheduler: victims timeout %v, audit interval %v, assumed pressure %v: the first must be positive, the others not negative", o.VictimsTimeout, o.AuditInterval, o.AssumedPressure))
+	if o.MaxBackoff < o.InitialBackoff {
+		errs = append(errs, fmt.Errorf("scheduler: maximum backoff %v: must be at least the initial backoff %v", o.MaxBackoff, o.InitialBackoff))
 	}
-	if o.PodMaxInUnschedulablePodsDuration <= 0 || o.RequestTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("scheduler: podMaxInUnschedulablePodsDuration %v, request timeout %v: both must be positive", o.PodMaxInUnschedulablePodsDuration, o.RequestTimeout))
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"victims timeout", o.VictimsTimeout}, {"podMaxInUnschedulablePodsDuration", o.PodMaxInUnschedulablePodsDuration}, {"request timeout", o.RequestTimeout}} {
+		if d.value <= 0 {
+			errs = append(errs, fmt.Errorf("scheduler: %s %v: must be positive", d.name, d.value))
+		}
+	}
+	if o.AuditInterval < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: audit interval %v: must not be negative", o.AuditInterval))
+	}
+	if o.AssumedPressure < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: assumed pressure %v: must not be negative", o.AssumedPressure))
 	}
 	if o.Election != nil {
 		if err := o.Election.ValidateDurations(time.Nanosecond); err != nil { // as kube-scheduler

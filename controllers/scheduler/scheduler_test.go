@@ -221,9 +221,9 @@ func TestDelayCacheUntilActive(t *testing.T) {
 
 func TestOptionsValidate(t *testing.T) {
 	o := DefaultOptions()
-	o.BindWorkers, o.MaxBackoff = 0, 0
+	o.BindWorkers, o.MaxBackoff, o.RequestTimeout = 0, 0, -1
 	err := Run(t.Context(), o)
-	for _, want := range []string{"bind workers: 0", "initial backoff 1s, maximum backoff 0s"} {
+	for _, want := range []string{"bind workers: 0", "maximum backoff 0s: must be at least the initial backoff 1s", "request timeout -1ns: must be positive"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}

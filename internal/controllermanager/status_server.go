@@ -2,8 +2,10 @@ package controllermanager
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -53,12 +55,17 @@ func (s *StatusServer) ready() error {
 	}
 	expired := make(chan struct{})
 	close(expired) // WaitForCacheSync must not block
-	for _, synced := range (*caches).WaitForCacheSync(expired) {
+	var kinds []string
+	for kind, synced := range (*caches).WaitForCacheSync(expired) {
 		if !synced {
-			return errors.New("the informers have not synced yet")
+			kinds = append(kinds, kind.Elem().Name())
 		}
 	}
-	return nil
+	if len(kinds) == 0 {
+		return nil
+	}
+	slices.Sort(kinds)
+	return fmt.Errorf("informers of %s: not synced", strings.Join(kinds, ", "))
 }
 
 // Serve starts the server, which runs until ctx is done, and adds its goroutines to wg. The server uses config for the

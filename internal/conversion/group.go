@@ -67,11 +67,11 @@ func (conv *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 		out.SpecError = "spec.selector: " + err.Error()
 	}
 	out.AlwaysAllowUnhealthy = b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
-	if out.MinAvailable, err = parseAmount(b.Spec.MinAvailable); err != nil {
-		out.SpecError = "spec.minAvailable: " + err.Error()
+	if out.MinAvailable, err = parseAmount("spec.minAvailable", b.Spec.MinAvailable); err != nil {
+		out.SpecError = err.Error()
 	}
-	if out.MaxUnavailable, err = parseAmount(b.Spec.MaxUnavailable); err != nil {
-		out.SpecError = "spec.maxUnavailable: " + err.Error()
+	if out.MaxUnavailable, err = parseAmount("spec.maxUnavailable", b.Spec.MaxUnavailable); err != nil {
+		out.SpecError = err.Error()
 	}
 	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
 		out.SyncError = c.Message
@@ -86,8 +86,8 @@ func (conv *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	return out
 }
 
-// parseAmount parses a number or a percentage.
-func parseAmount(v *intstr.IntOrString) (model.IntOrPercent, error) {
+// parseAmount parses a number or a percentage. field is for errors.
+func parseAmount(field string, v *intstr.IntOrString) (model.IntOrPercent, error) {
 	switch {
 	case v == nil:
 		return model.IntOrPercent{}, nil
@@ -97,7 +97,7 @@ func parseAmount(v *intstr.IntOrString) (model.IntOrPercent, error) {
 	digits, percent := strings.CutSuffix(v.StrVal, "%")
 	n, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || !percent {
-		return model.IntOrPercent{}, fmt.Errorf("%q is neither a number nor a percentage such as 30%%", v.StrVal)
+		return model.IntOrPercent{}, fmt.Errorf("%s %q: must be a number or a percentage such as 30%%", field, v.StrVal)
 	}
 	return model.IntOrPercent{Set: true, Percent: true, Value: int32(n)}, nil
 }

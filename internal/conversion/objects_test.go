@@ -109,7 +109,7 @@ func TestBudgetAmounts(t *testing.T) {
 	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
 		model.Budget{MaxUnavailable: model.IntOrPercent{Set: true, Percent: true, Value: 30}})
 	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
-		model.Budget{SpecError: `spec.maxUnavailable: "thirty" is neither a number nor a percentage such as 30%`})
+		model.Budget{SpecError: `spec.maxUnavailable "thirty": must be a number or a percentage such as 30%`})
 }
 
 func TestMigratedVolumeAffinity(t *testing.T) {

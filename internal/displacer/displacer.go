@@ -81,8 +81,11 @@ func (e *RefusedError) Error() string {
 // Displace displaces a pod. It returns nil if the pod is deleted or another pod has its name. It returns a
 // *RefusedError if a budget does not allow the displacement. After any other error the caller must call Displace again.
 func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
-	if x.Pod == nil || x.Pod.UID == "" {
-		return errors.New("displacing pod: missing UID")
+	switch {
+	case x.Pod == nil:
+		return errors.New("displacing a pod: Pod: must be set")
+	case x.Pod.UID == "":
+		return fmt.Errorf("displacing pod %s/%s: metadata.uid: must be set", x.Pod.Namespace, x.Pod.Name)
 	}
 	spec := displacement.Spec{Record: x.record(), Attempt: 1, Victims: []displacement.Victim{{Pod: PodModel(x.Pod), Fail: x.Failed}}, Debits: x.Debits}
 	o, failure := d.Run(ctx, spec)

@@ -83,5 +83,10 @@ func profileFor(loaded settings.Settings, p *model.Pod) (*framework.Profile, err
 			return framework.NewProfile(c)
 		}
 	}
-	return nil, fmt.Errorf("pod %s: spec.schedulerName: %s: no profile of that name: pass its KubeSchedulerConfiguration with --config", p.Key(), p.Spec.SchedulerName)
+	var known []string
+	for _, c := range loaded.Profiles() {
+		known = append(known, c.Name)
+	}
+	return nil, fmt.Errorf("pod %s: spec.schedulerName %q: no profile of that name, only %s: pass the scheduler's KubeSchedulerConfiguration with --config; it is the file of the scheduler's own --config, for a scheduler in a pod usually from a ConfigMap",
+		p.Key(), p.Spec.SchedulerName, strings.Join(known, ", "))
 }

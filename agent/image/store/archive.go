@@ -3,12 +3,12 @@ package store
 import (
 	"archive/tar"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -24,6 +24,7 @@ type archive struct {
 	maxLayers     int               // per image
 	layerDigests  map[int64]v1.Hash // digests of layers by offset, because images may share layers
 	documentBytes int64             // total size of the documents read so far
+	platforms     []string          // of images for other machines, for errors; at most maxPlatforms
 }
 
 // archiveEntry locates a file in the archive.
@@ -184,8 +185,19 @@ func (a *archive) layer(name string) (layerBlob, error) {
 	}}, nil
 }
 
-// maxIndexDepth bounds the nesting of indexes.
-const maxIndexDepth = 4
+const (
+	// maxIndexDepth bounds the nesting of indexes.
+	maxIndexDepth = 4
+	// maxPlatforms is the number of platforms that an error names.
+	maxPlatforms = 10
+)
+
+// addOtherPlatform records the platform of an image for other machines.
+func (a *archive) addOtherPlatform(platform string) {
+	if len(a.platforms) < maxPlatforms && !slices.Contains(a.platforms, platform) {
+		a.platforms = append(a.platforms, platform)
+	}
+}
 
 // layoutIndex appends the images of an index that match this machine. Of a nested index it takes only the first match.
 // An image without a name in the index gets the given name.
@@ -194,11 +206,9 @@ func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*image
 	if err := json.Unmarshal(data, &index); err != nil {
 		return fmt.Errorf("parsing the index: %w", err)
 	}
-	if depth > maxIndexDepth {
-		return errors.New("indexes are nested too deeply")
-	}
 	for _, d := range index.Manifests {
 		if p := d.Platform; p != nil && (p.OS != "linux" || p.Architecture != runtime.GOARCH) {
+			a.addOtherPlatform(p.String())
 			continue
 		}
 		childName, err := layoutName(d)
@@ -213,6 +223,9 @@ func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*image
 			return fmt.Errorf("manifest %s: %w", d.Digest, err)
 		}
 		if d.MediaType.IsIndex() {
+			if depth == maxIndexDepth {
+				return fmt.Errorf("index %s: nested too deeply: must be at most %d levels", d.Digest, maxIndexDepth)
+			}
 			if err := a.layoutIndex(text, childName, depth+1, out); err != nil {
 				return err
 			}

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -130,7 +132,7 @@ func (a *archive) layoutSources() ([]*imageSource, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, errors.New("index.json has no image for this platform")
+		return nil, fmt.Errorf("index.json: no image for linux/%s; it has %s", runtime.GOARCH, cmp.Or(strings.Join(a.platforms, ", "), "no images"))
 	}
 	return out, nil
 }

@@ -162,6 +162,14 @@ func TestInvalidArchives(t *testing.T) {
 	layoutWith := func(name string, data []byte) []byte {
 		return ociLayout(t, layer, func(files map[string][]byte) { files[name] = data })
 	}
+	otherPlatform := layoutWith("index.json", encode(t, v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{{MediaType: types.OCIManifestSchema1, Digest: digestOf(layer), Platform: &v1.Platform{OS: "linux", Architecture: "s39"}}}}))
+	var blobs []header
+	index := encode(t, v1.IndexManifest{SchemaVersion: 2})
+	for range 5 {
+		blobs = append(blobs, file("blobs/sha256/"+digestOf(index).Hex, string(index)))
+		index = encode(t, v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{{MediaType: types.OCIImageIndex, Digest: digestOf(index), Size: int64(len(index))}}})
+	}
+	nestedIndexes := layerOf(t, append(blobs, file("index.json", string(index)))...)
 	for name, tc := range map[string]struct {
 		data []byte
 		want string
@@ -173,6 +181,8 @@ func TestInvalidArchives(t *testing.T) {
 		"another unpacked layer":  {bytes.ReplaceAll(dockerArchive(t, layer), []byte(digestOf(layer).Hex), []byte(digestOf(other).Hex)), "wrong digest of the unpacked layer: want"},
 		"a name that is too long": {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
 		"no image":                {layer, "neither manifest.json (docker save) nor index.json"},
+		"another platform":        {otherPlatform, "index.json: no image for linux/" + runtime.GOARCH + "; it has linux/s39"},
+		"nested indexes":          {nestedIndexes, "nested too deeply: must be at most 4 levels"},
 		"not a tar file":          {[]byte("hello"), "not a tar archive"},
 		"another architecture":    {bytes.ReplaceAll(dockerArchive(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
 		"one layer with too many names": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",

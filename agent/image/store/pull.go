@@ -197,7 +197,7 @@ type secureTransport struct {
 // RoundTrip implements http.RoundTripper.
 func (t secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, req.URL.Host) && !slices.Contains(t.insecure, req.URL.Hostname()) {
-		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries of --insecure-registry", req.URL.Host)
+		return nil, fmt.Errorf("%s: plain HTTP is not allowed: the registry must use HTTPS or be in InsecureRegistries (--insecure-registry)", req.URL.Host)
 	}
 	return t.RoundTripper.RoundTrip(req)
 }

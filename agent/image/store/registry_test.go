@@ -153,8 +153,8 @@ func TestSoakPlainHTTPRequiresOption(t *testing.T) {
 		insecure []string
 		want     string
 	}{
-		{[]string{}, r.Host() + ": plain HTTP is allowed only"},
-		{[]string{"localhost", "127.0.0.1:1"}, r.Host() + ": plain HTTP is allowed only"},
+		{[]string{}, r.Host() + ": plain HTTP is not allowed"},
+		{[]string{"localhost", "127.0.0.1:1"}, r.Host() + ": plain HTTP is not allowed"},
 		{[]string{"127.0.0.1"}, ""},
 		{[]string{r.Host()}, ""},
 	} {
@@ -173,8 +173,8 @@ func TestSoakPlainHTTPRequiresOption(t *testing.T) {
 	}))
 	defer redirector.Close()
 	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(redirector.URL, "http://")+"/team/app:1", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
-		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is allowed only\"", err)
+	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is not allowed") {
+		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is not allowed\"", err)
 	}
 	if !t.Failed() {
 		t.Logf("soak: N5: %d pulls through plain HTTP from a loopback address that is not listed, all refused", 2*runs)
