@@ -135,7 +135,7 @@ func (r *Resolver) roleReferenceRules(ref rbacv1.RoleRef, namespace string) ([]r
 		}
 		return role.Rules, nil
 	}
-	return nil, fmt.Errorf("roleRef.kind %q: must be Role or ClusterRole", ref.Kind)
+	return nil, fmt.Errorf("unsupported role reference kind: %q", ref.Kind)
 }
 
 // Rules returns all rules of u in namespace. With an error, it returns the rules that could be

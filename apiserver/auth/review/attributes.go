@@ -66,16 +66,16 @@ func parseLabels(raw string) (labels.Requirements, error) {
 func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
 	var out fields.Requirements
 	var errs []error
-	for i, r := range in {
+	for _, r := range in {
 		switch {
 		case len(r.Values) != 1:
-			errs = append(errs, fmt.Errorf("fieldSelector.requirements[%d].values: %d values: must have one", i, len(r.Values)))
+			errs = append(errs, fmt.Errorf("fieldSelectors with %d values are not supported", len(r.Values)))
 		case r.Operator == metav1.FieldSelectorOpIn:
 			out = append(out, fields.Requirement{Field: r.Key, Operator: selection.Equals, Value: r.Values[0]})
 		case r.Operator == metav1.FieldSelectorOpNotIn:
 			out = append(out, fields.Requirement{Field: r.Key, Operator: selection.NotEquals, Value: r.Values[0]})
 		default:
-			errs = append(errs, fmt.Errorf("fieldSelector.requirements[%d].operator: %q: must be In or NotIn", i, r.Operator))
+			errs = append(errs, fmt.Errorf("%q is not a valid field selector operator", r.Operator))
 		}
 	}
 	return out, utilerrors.NewAggregate(errs)
@@ -88,10 +88,10 @@ func labelRequirements(in []metav1.LabelSelectorRequirement) (labels.Requirement
 	}
 	var out labels.Requirements
 	var errs []error
-	for i, r := range in {
+	for _, r := range in {
 		op, ok := operators[r.Operator]
 		if !ok {
-			errs = append(errs, fmt.Errorf("labelSelector.requirements[%d].operator: %q: must be In, NotIn, Exists or DoesNotExist", i, r.Operator))
+			errs = append(errs, fmt.Errorf("%q is not a valid label selector operator", r.Operator))
 			continue
 		}
 		requirement, err := labels.NewRequirement(r.Key, op, r.Values)

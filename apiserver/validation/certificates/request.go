@@ -37,17 +37,14 @@ var usages = []certificatesv1.KeyUsage{
 // Parse returns the PKCS #10 request in a PEM block, with a verified signature.
 func Parse(request []byte) (*x509.CertificateRequest, error) {
 	block, rest := pem.Decode(request)
-	if block == nil {
-		return nil, errors.New("must be a PEM block of type CERTIFICATE REQUEST")
-	}
-	if block.Type != "CERTIFICATE REQUEST" {
-		return nil, fmt.Errorf("PEM block type %q: must be CERTIFICATE REQUEST", block.Type)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
 	}
 	if len(block.Headers) != 0 {
-		return nil, errors.New("PEM block: must not have headers")
+		return nil, errors.New("PEM block must not have headers")
 	}
 	if len(strings.TrimSpace(string(rest))) != 0 {
-		return nil, errors.New("PEM block: must not be followed by other data")
+		return nil, errors.New("found trailing data after the PEM block")
 	}
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
