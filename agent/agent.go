@@ -91,13 +91,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sync := func() bool { return cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) }
+	waitForSync := func() bool { return cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) }
 	restore := func() {
 		a.boundPods.Store(pods.GetStore())
 		a.Restore(objects[*corev1.Pod](pods.GetStore()), objects[*corev1.Node](nodes.GetStore()))
 	}
 	if a.static.source == nil {
-		if !sync() {
+		if !waitForSync() {
 			return nil
 		}
 		restore()
@@ -107,7 +107,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		a.tasks.start(func() { a.forwardStaticPods(ctx) })
 		a.tasks.start(func() {
-			if sync() {
+			if waitForSync() {
 				a.inbox.post(restore)
 			}
 		})

@@ -16,12 +16,12 @@ func configureEncryption(c *genericapiserver.Config, o Options) error {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { <-c.DrainedNotify(); cancel() }()
 	config, err := encryptionconfig.LoadEncryptionConfig(ctx, o.EncryptionConfigFile, o.EncryptionConfigReload, c.APIServerID)
 	if err != nil {
 		cancel()
 		return fmt.Errorf("--encryption-provider-config %s: %w", o.EncryptionConfigFile, err)
 	}
+	go func() { <-c.DrainedNotify(); cancel() }()
 	if !o.EncryptionConfigReload {
 		c.ResourceTransformers = encryptionconfig.StaticTransformers(config.Transformers)
 		c.HealthzChecks, c.ReadyzChecks = append(c.HealthzChecks, config.HealthChecks...), append(c.ReadyzChecks, config.HealthChecks...)

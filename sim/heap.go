@@ -9,11 +9,11 @@ type timedCall struct {
 	f   func()
 }
 
-// eventHeap is a binary heap of calls, ordered by time and then by seq. Unlike container/heap, it does not allocate an
+// callHeap is a binary heap of calls, ordered by time and then by seq. Unlike container/heap, it does not allocate an
 // interface value for each call.
-type eventHeap []timedCall
+type callHeap []timedCall
 
-func (q eventHeap) less(i, j int) bool {
+func (q callHeap) less(i, j int) bool {
 	if c := q[i].at.Compare(q[j].at); c != 0 {
 		return c < 0
 	}
@@ -21,7 +21,7 @@ func (q eventHeap) less(i, j int) bool {
 }
 
 // push adds a call.
-func (q *eventHeap) push(e timedCall) {
+func (q *callHeap) push(e timedCall) {
 	h := append(*q, e)
 	*q = h
 	for i := len(h) - 1; i > 0; {
@@ -35,7 +35,7 @@ func (q *eventHeap) push(e timedCall) {
 }
 
 // pop removes and returns the first call. The heap must not be empty.
-func (q *eventHeap) pop() timedCall {
+func (q *callHeap) pop() timedCall {
 	h := *q
 	first, last := h[0], len(h)-1
 	h[0], h[last] = h[last], timedCall{}

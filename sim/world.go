@@ -27,7 +27,7 @@ type Options struct {
 type World struct {
 	o     Options
 	now   time.Time
-	queue eventHeap
+	queue callHeap
 	seq   uint64
 	steps int // number of executed events
 

@@ -30,7 +30,7 @@ func newHistoryPage(t *testing.T) *Server {
 		Drain: func(_ context.Context, c *rest.Config, _ []string, _ drain.Options) ([]byte, error) {
 			return answer(c, time.Time{})
 		},
-		Simulate: func(context.Context, *rest.Config, Simulation, func(*simulation.Frame) error) (*simulation.Result, error) {
+		Simulate: func(context.Context, *rest.Config, SimulationRequest, func(*simulation.Frame) error) (*simulation.Result, error) {
 			return nil, nil
 		},
 		Zones:       func(_ context.Context, c *rest.Config) ([]byte, error) { return answer(c, time.Time{}) },

@@ -34,7 +34,7 @@ type Answers struct {
 	NodePressure func(ctx context.Context, config *rest.Config, node string) ([]byte, error)
 	NodeDisk     func(ctx context.Context, config *rest.Config, node string) ([]byte, error)
 	// Simulate runs a simulation and calls send for each state. An error of the scenario is a *script.Error.
-	Simulate func(ctx context.Context, config *rest.Config, s Simulation, send func(*simulation.Frame) error) (*simulation.Result, error)
+	Simulate func(ctx context.Context, config *rest.Config, s SimulationRequest, send func(*simulation.Frame) error) (*simulation.Result, error)
 	History  *History // nil if there is no recording
 }
 

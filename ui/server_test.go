@@ -74,7 +74,7 @@ func newAnswers() Answers {
 	}
 	list := func(_ context.Context, c *rest.Config, _ string) ([]byte, error) { return answer(c) }
 	return Answers{Queue: list, Displacements: list, NodePressure: list, NodeDisk: list,
-		Simulate: func(_ context.Context, c *rest.Config, _ Simulation, _ func(*simulation.Frame) error) (*simulation.Result, error) {
+		Simulate: func(_ context.Context, c *rest.Config, _ SimulationRequest, _ func(*simulation.Frame) error) (*simulation.Result, error) {
 			_, err := answer(c)
 			return &simulation.Result{}, err
 		},

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/ui/simulation"
 )
 
-// Simulation is the request of a user to run a scenario.
-type Simulation struct {
+// SimulationRequest is the request of a user to run a scenario.
+type SimulationRequest struct {
 	Scenario string  `json:"scenario"`
 	Dump     string  `json:"dump"`    // output of kubectl get: the cluster at the start
 	Cluster  bool    `json:"cluster"` // start with the objects of the cluster that the user may read
@@ -49,7 +49,7 @@ func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config 
 	}
 	defer release()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the response writers of tests do not support it
-	var request Simulation
+	var request SimulationRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSimulationBody)).Decode(&request); err != nil {
 		writeError(w, http.StatusBadRequest, "decoding the request: "+err.Error())
 		return

@@ -202,7 +202,7 @@ func TestSimulationsRunInTheOrderOfRequests(t *testing.T) {
 func TestErrorsOfScenariosAreTheUsers(t *testing.T) {
 	api := newAPIServer(t)
 	s := newPage(t, &rest.Config{Host: api.URL}, false)
-	s.o.Answers.Simulate = func(_ context.Context, _ *rest.Config, r Simulation, _ func(*simulation.Frame) error) (*simulation.Result, error) {
+	s.o.Answers.Simulate = func(_ context.Context, _ *rest.Config, r SimulationRequest, _ func(*simulation.Frame) error) (*simulation.Result, error) {
 		_, err := simulation.Parse(r.Scenario, simulation.DefaultLimits)
 		return nil, err
 	}

@@ -54,9 +54,9 @@ func TestSoakPrivileges(t *testing.T) {
 			h.waitUntilRealPodRemoved(pod)
 		}
 		if r.embedded {
-			t.Logf("soak: N5: %d sockets of the virtual machine refused", runs)
+			t.Logf("soak: %d sockets of the virtual machine refused", runs)
 		}
-		t.Logf("soak: N5, embedded %v: %d setuid files in a claim, none gave rights", r.embedded, runs)
+		t.Logf("soak: embedded %v: %d setuid files in a claim, none gave rights", r.embedded, runs)
 	})
 }
 

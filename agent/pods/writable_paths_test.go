@@ -47,7 +47,7 @@ func TestSoakWritablePaths(t *testing.T) {
 			fillWritablePaths(t, h, round)
 		}
 		if !t.Failed() {
-			t.Logf("soak: N3, embedded %v: %d fills of each of %d writable paths, all measured within 5 %%", r.embedded, rounds, len(writablePaths))
+			t.Logf("soak: embedded %v: %d fills of each of %d writable paths, all measured within 5 %%", r.embedded, rounds, len(writablePaths))
 		}
 	})
 }

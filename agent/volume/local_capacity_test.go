@@ -100,7 +100,7 @@ func TestSoakClaimCapacity(t *testing.T) {
 		}
 	}
 	if !t.Failed() {
-		t.Logf("soak: N4: %d fills of a claim of 10 MiB with 100 MiB, all stopped at its capacity", runs)
+		t.Logf("soak: %d fills of a claim of 10 MiB with 100 MiB, all stopped at its capacity", runs)
 	}
 }
 

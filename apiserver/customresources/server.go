@@ -44,7 +44,7 @@ func New(o Options) (*extensions.CustomResourceDefinitions, error) {
 	}}
 	server, err := config.Complete().New(o.Next)
 	if err != nil {
-		return nil, fmt.Errorf("server of custom resources: %w", err)
+		return nil, fmt.Errorf("creating the server of custom resources: %w", err)
 	}
 	return server, nil
 }

@@ -133,7 +133,7 @@ func noAnswers() ui.Answers {
 		Drain:       func(context.Context, *rest.Config, []string, drain.Options) ([]byte, error) { return nil, none },
 		Zones:       func(context.Context, *rest.Config) ([]byte, error) { return nil, none },
 		Descheduler: func(context.Context, *rest.Config, *int) ([]byte, error) { return nil, none },
-		Simulate: func(context.Context, *rest.Config, ui.Simulation, func(*simulation.Frame) error) (*simulation.Result, error) {
+		Simulate: func(context.Context, *rest.Config, ui.SimulationRequest, func(*simulation.Frame) error) (*simulation.Result, error) {
 			return nil, none
 		}}
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/autoscaling"
 )
@@ -68,9 +68,9 @@ func add(p *runner.Process, clients Clients) error {
 func (c *controller) onAutoscaler(old, cur *autoscalingv2.HorizontalPodAutoscaler) {
 	switch {
 	case cur == nil:
-		c.queue.Add(shared.KeyOf(old)) // sync removes its state
+		c.queue.Add(workloadcontroller.KeyOf(old)) // sync removes its state
 	case old == nil || old.Generation != cur.Generation || old.UID != cur.UID:
-		c.queue.Add(shared.KeyOf(cur))
+		c.queue.Add(workloadcontroller.KeyOf(cur))
 	}
 }
 

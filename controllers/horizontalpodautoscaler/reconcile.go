@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/autoscaling"
 )
 
@@ -167,7 +167,7 @@ func (r *reconciliation) selectPods(target *autoscalingv1.Scale) (labels.Selecto
 	for _, p := range pods {
 		sets = append(sets, p.Labels)
 	}
-	if names := r.recordSelector(shared.KeyOf(r.h), r.state, selector, sets); names != nil {
+	if names := r.recordSelector(workloadcontroller.KeyOf(r.h), r.state, selector, sets); names != nil {
 		err := fmt.Errorf("pods by selector %v are controlled by multiple HPAs: %v", target.Status.Selector, names)
 		r.warn("AmbiguousSelector", err)
 		r.setCondition(autoscalingv2.ScalingActive, false, "AmbiguousSelector", err.Error())

@@ -24,31 +24,31 @@ func deferred(allocated string) func(*corev1.Pod) {
 // TestPreemptionForDeferredResize checks victims, events and metrics of preemption for resizes, and that the option
 // is off by default.
 func TestPreemptionForDeferredResize(t *testing.T) {
-	const unhelpful = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+	const notHelpful = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 	for name, tc := range map[string]struct {
-		on, disabled     bool
-		size             string // desired by the resize
-		preempted        bool
-		message          string
-		pending          string
-		attempts, counts string
+		enabled, disabledOnNode bool
+		size                    string // desired by the resize
+		preempted               bool
+		message                 string
+		pending                 string
+		attempts, victims       string
 	}{
 		"on":                   {true, false, "1500m", true, "", "1", "1", "1"},
-		"impossible":           {true, false, "2500m", false, "0/1 nodes are available: 1 Insufficient cpu." + unhelpful, "1", "1", "0"},
-		"disabled on the node": {true, true, "1500m", false, "0/1 nodes are available: 1 node had resize preemption disabled." + unhelpful, "1", "1", "0"},
+		"impossible":           {true, false, "2500m", false, "0/1 nodes are available: 1 Insufficient cpu." + notHelpful, "1", "1", "0"},
+		"disabled on the node": {true, true, "1500m", false, "0/1 nodes are available: 1 node had resize preemption disabled." + notHelpful, "1", "1", "0"},
 		"off":                  {false, false, "1500m", false, "", "0", "0", "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := cluster("2")
-				if tc.disabled {
+				if tc.disabledOnNode {
 					n, _ := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 					n.Spec.PodPreemptionPolicy = &corev1.NodePodPreemptionPolicy{DisableResizePreemption: []string{"autoscaler"}}
 					if _, err := client.CoreV1().Nodes().Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				s, stop := start(t, client, client, nil, func(o *Options) { o.ResizePreemption = tc.on })
+				s, stop := start(t, client, client, nil, func(o *Options) { o.ResizePreemption = tc.enabled })
 				create(t, client, "low", "1500m", priority(1))
 				time.Sleep(time.Minute)
 				create(t, client, "high", tc.size, priority(1000), deferred("500m"))
@@ -71,7 +71,7 @@ func TestPreemptionForDeferredResize(t *testing.T) {
 				}
 				got := values(scrape(s, "good").Body.String())
 				for name, want := range map[string]string{`scheduler_pending_resize_pods{queue="unschedulable"}`: tc.pending, `scheduler_preemption_attempts_total`: "0",
-					`scheduler_resize_preemption_attempts_total`: tc.attempts, `scheduler_resize_preemption_victims_sum`: tc.counts} {
+					`scheduler_resize_preemption_attempts_total`: tc.attempts, `scheduler_resize_preemption_victims_sum`: tc.victims} {
 					if got[name] != want {
 						t.Errorf("%s is %q, want %q", name, got[name], want)
 					}

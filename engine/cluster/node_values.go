@@ -14,40 +14,40 @@ type NodeValues struct {
 	nonzero intSet // nodes with a value other than 0
 }
 
-func (d *NodeValues) set(n *NodeInfo) {
-	for len(d.Values) <= int(n.ID) {
-		d.Values = append(d.Values, 0)
+func (v *NodeValues) set(n *NodeInfo) {
+	for len(v.Values) <= int(n.ID) {
+		v.Values = append(v.Values, 0)
 	}
-	d.put(n.ID, d.eval(n))
+	v.put(n.ID, v.eval(n))
 }
 
-func (d *NodeValues) put(id NodeID, v int32) {
-	d.Values[id] = v
-	d.nonzero.set(int32(id), v != 0)
+func (v *NodeValues) put(id NodeID, value int32) {
+	v.Values[id] = value
+	v.nonzero.set(int32(id), value != 0)
 }
 
 // NodeValues returns the values with a name, computing them with eval if necessary. Equal
 // names require equal functions. eval must depend on the node object only.
 func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues {
-	d := x.nodeValues[name]
-	if d == nil {
-		d = &NodeValues{Values: make([]int32, len(x.Rows)), eval: eval}
+	v := x.nodeValues[name]
+	if v == nil {
+		v = &NodeValues{Values: make([]int32, len(x.Rows)), eval: eval}
 		for _, id := range x.state.NodeIDs() {
-			d.put(id, eval(x.state.nodes[id]))
+			v.put(id, eval(x.state.nodes[id]))
 		}
-		x.nodeValues[name] = d
+		x.nodeValues[name] = v
 		x.bytes += keyCost * len(name)
 	}
-	return d
+	return v
 }
 
 // AppendNonzero appends to dst the nodes with a value other than 0. ok is false if the result
 // would exceed maxNodes.
-func (d *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
-	if d.nonzero.n > maxNodes {
+func (v *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+	if v.nonzero.n > maxNodes {
 		return dst, false
 	}
-	ok = d.nonzero.each(func(id int32) bool {
+	ok = v.nonzero.each(func(id int32) bool {
 		dst = append(dst, NodeID(id))
 		return len(dst) <= maxNodes
 	})

@@ -19,11 +19,13 @@ func Max(a, b time.Time) time.Time {
 }
 
 // Earliest returns the earlier of two times; the zero time means never.
-func Earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
+func Earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
 	}
-	return a
+	return first
 }
 
 // TrueFirst compares booleans so that true sorts before false.

@@ -144,7 +144,7 @@ type visitor struct {
 // visit reads the records of a segment. It returns torn if it ended at an incomplete or damaged frame.
 func (s *Segment) visit(v visitor) (torn bool, err error) {
 	if s.Header.Schema != Schema {
-		return false, fmt.Errorf("reading %s: %s", s.Path, s.otherSchema())
+		return false, fmt.Errorf("reading %s: %s", s.Path, s.schemaMismatch())
 	}
 	err = s.read(func(d *decoder) error {
 		switch kind := d.byte(); kind {
@@ -179,8 +179,8 @@ func (s *Segment) visit(v visitor) (torn bool, err error) {
 	return errors.Is(err, errTorn), nil
 }
 
-// otherSchema describes a schema that this version of Berth cannot read.
-func (s *Segment) otherSchema() string {
+// schemaMismatch describes a schema that this version of Berth cannot read.
+func (s *Segment) schemaMismatch() string {
 	return fmt.Sprintf("schema %s: recorded by another version of Berth, whose schema differs from %s: use that version", s.Header.Schema, Schema)
 }
 

@@ -44,7 +44,7 @@ type Difference struct {
 func Replay(ctx context.Context, run []Segment, newMachine func(options json.RawMessage) (*scheduling.Machine, error)) (*Result, error) {
 	r := &Result{Run: run[0].Header.Run}
 	if run[0].Header.Schema != Schema {
-		r.Incomplete = run[0].otherSchema()
+		r.Incomplete = run[0].schemaMismatch()
 		return r, nil
 	}
 	if run[0].Header.Number != 0 || run[0].Header.Gap {

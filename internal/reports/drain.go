@@ -21,7 +21,7 @@ func DrainScheduler(s settings.Settings) (drain.Scheduler, error) {
 	for _, c := range o.Profiles {
 		p, err := framework.NewProfile(c)
 		if err != nil {
-			return out, err
+			return drain.Scheduler{}, err
 		}
 		out.Profiles = append(out.Profiles, p)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Case is a cluster and a policy for which the descheduler thrashes.
-type Case struct {
+// thrashingCase is a cluster and a policy for which the descheduler thrashes.
+type thrashingCase struct {
 	Name        string // issue of kubernetes-sigs/descheduler, or subject
 	Description string
 	File        string           // cluster file in testdata, without .txt
@@ -17,9 +17,9 @@ type Case struct {
 	GoalText    string
 }
 
-// Cases returns all cases.
-func Cases() []Case {
-	return []Case{
+// thrashingCases returns all cases.
+func thrashingCases() []thrashingCase {
+	return []thrashingCase{
 		{"#994", "preferred anti-affinity makes the scheduler return the first candidates; others could move", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
 		{"#335", "required anti-affinity keeps the first candidate on its node; others could move", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
 		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: impossible"},
@@ -29,7 +29,7 @@ func Cases() []Case {
 }
 
 // goalReached reports whether no node of the goal has more milli-CPU requested than it allows.
-func (c *Case) goalReached(w *cluster.Cluster) bool {
+func (c *thrashingCase) goalReached(w *cluster.Cluster) bool {
 	requested := map[string]int64{}
 	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)

@@ -36,7 +36,7 @@ type Outcome struct {
 }
 
 // Run runs a case whose files are in dir.
-func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error) {
+func Run(dir string, c thrashingCase, variant Variant, o cluster.Options) (Outcome, error) {
 	file := filepath.Join(dir, c.File+".txt")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -63,7 +63,7 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 }
 
 // observeRounds checks the goal right before each round and once after the last one.
-func observeRounds(w *cluster.Cluster, c *Case, out *Outcome) {
+func observeRounds(w *cluster.Cluster, c *thrashingCase, out *Outcome) {
 	previous, goalReached := 0, false
 	for i := range Rounds + 1 {
 		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
@@ -84,7 +84,7 @@ func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
 	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of run |\n| --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, c := range Cases() {
+	for _, c := range thrashingCases() {
 		for _, variant := range Variants() {
 			out, err := Run(dir, c, variant, o)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // simulate runs a simulation as `berth simulate --scenario FILE [-f DUMP]` does.
-func (a Source) simulate(ctx context.Context, config *rest.Config, request ui.Simulation, send func(*simulation.Frame) error) (*simulation.Result, error) {
+func (a Source) simulate(ctx context.Context, config *rest.Config, request ui.SimulationRequest, send func(*simulation.Frame) error) (*simulation.Result, error) {
 	limits := simulation.DefaultLimits
 	scenario, err := simulation.Parse(request.Scenario, limits)
 	if err != nil {

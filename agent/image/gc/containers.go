@@ -17,9 +17,9 @@ type evictUnit struct {
 	container string
 }
 
-// collectContainers removes terminated containers according to the policy. If finished is true, it
+// collectContainers removes terminated containers according to the policy. If includeFinishedPods is true, it
 // also removes all terminated containers of finished pods.
-func (c *Collector) collectContainers(ctx context.Context, finished bool) error {
+func (c *Collector) collectContainers(ctx context.Context, includeFinishedPods bool) error {
 	if c.opts.Containers == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 		return fmt.Errorf("listing terminated containers: %w", err)
 	}
 	var errs []error
-	for _, t := range c.containersToRemove(terminated, finished) {
+	for _, t := range c.containersToRemove(terminated, includeFinishedPods) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -42,7 +42,7 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 }
 
 // containersToRemove returns the terminated containers to remove; terminated is sorted oldest first.
-func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, finished bool) (out []pods.TerminatedContainer) {
+func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, includeFinishedPods bool) (out []pods.TerminatedContainer) {
 	now, policy := c.opts.Now(), c.opts.Policy
 	units := map[evictUnit][]pods.TerminatedContainer{}
 	var order []evictUnit
@@ -50,7 +50,7 @@ func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, fi
 		if now.Sub(t.Created) < policy.MinContainerAge {
 			continue
 		}
-		if t.PodDeleted || finished && c.opts.IsPodFinished(t.Pod) {
+		if t.PodDeleted || includeFinishedPods && c.opts.IsPodFinished(t.Pod) {
 			out = append(out, t)
 			continue
 		}

@@ -177,7 +177,7 @@ func TestSoakPlainHTTPRequiresOption(t *testing.T) {
 		t.Errorf("pull after a redirect: %v, want \"registry.invalid: plain HTTP is not allowed\"", err)
 	}
 	if !t.Failed() {
-		t.Logf("soak: N5: %d pulls through plain HTTP from a loopback address that is not listed, all refused", 2*runs)
+		t.Logf("soak: %d pulls through plain HTTP from a loopback address that is not listed, all refused", 2*runs)
 	}
 }
 

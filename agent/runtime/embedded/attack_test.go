@@ -84,7 +84,7 @@ func TestExecInHostileContainer(t *testing.T) {
 				t.Error(err)
 			}
 			if !t.Failed() {
-				t.Logf("soak: N1, N2, %s: %d commands with a timeout of 1 s, all ended, the slowest after %v", name, runs, slowest.Round(time.Millisecond))
+				t.Logf("soak: %s: %d commands with a timeout of 1 s, all ended, the slowest after %v", name, runs, slowest.Round(time.Millisecond))
 			}
 		})
 	}

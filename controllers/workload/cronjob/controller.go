@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/apierror"
@@ -36,7 +36,7 @@ type controller struct {
 	client kubernetes.Interface
 	lister batchlisters.CronJobLister
 	jobs   cache.SharedIndexInformer
-	dedup  *shared.EventDeduplicator
+	dedup  *workloadcontroller.EventDeduplicator
 	events record.EventRecorder
 	skew   prometheus.Histogram // of Job creations
 
@@ -61,15 +61,15 @@ func Run(ctx context.Context, p runner.Process, registerer prometheus.Registerer
 
 func add(p *runner.Process, skew prometheus.Histogram) error {
 	crons, jobs := p.Informers.Batch().V1().CronJobs(), p.Informers.Batch().V1().Jobs().Informer()
-	s := &controller{env: p.Environment, skew: skew, client: p.Client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: p.Events, lastCreates: map[types.UID]lastCreate{}}
+	s := &controller{env: p.Environment, skew: skew, client: p.Client, lister: crons.Lister(), jobs: jobs, dedup: workloadcontroller.NewEventDeduplicator(), events: p.Events, lastCreates: map[types.UID]lastCreate{}}
 	queue := runner.NewQueue(p, runner.QueueOptions{Name: "cronjob", Action: "Reconciling the CronJob", Workers: workers}, s.sync)
 	p.Queues.WaitFor(crons.Informer().HasSynced, jobs.HasSynced)
-	if err := shared.IndexByController(jobs); err != nil {
+	if err := workloadcontroller.IndexByController(jobs); err != nil {
 		return err
 	}
 	err := workqueue.Watch(crons.Informer(), func(old, cur *batchv1.CronJob) {
 		if cur != nil {
-			queue.Add(shared.KeyOf(cur))
+			queue.Add(workloadcontroller.KeyOf(cur))
 			return
 		}
 		s.mu.Lock()
@@ -79,7 +79,7 @@ func add(p *runner.Process, skew prometheus.Histogram) error {
 	if err != nil {
 		return err
 	}
-	return shared.WatchControlled[*batchv1.Job](jobs, Kind, queue.Add, nil)
+	return workloadcontroller.WatchControlled[*batchv1.Job](jobs, Kind, queue.Add, nil)
 }
 
 // sync reconciles one CronJob.
@@ -94,7 +94,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if wait := s.cacheLag(cj); wait > 0 {
 		return wait, nil
 	}
-	r := &reconciliation{controller: s, now: s.env.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
+	r := &reconciliation{controller: s, now: s.env.Now(), old: cj, cj: cj.DeepCopy(), jobs: workloadcontroller.Controlled[*batchv1.Job](s.jobs, cj, false)}
 	if err := r.updateActive(ctx); err != nil {
 		return 0, err
 	}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/workload"
 )
 
@@ -116,7 +116,7 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 	created, err := r.client.BatchV1().Jobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulCreate, "Created job %v", created.Name)
+		r.events.Eventf(r.old, corev1.EventTypeNormal, workloadcontroller.SuccessfulCreate, "Created job %v", created.Name)
 		r.skew.Observe(max(0, created.CreationTimestamp.Sub(due).Seconds()))
 	case apierrors.IsAlreadyExists(err):
 		// The Job was created before a crash and is missing in the status, or another object has the name.
@@ -126,10 +126,10 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 		if !metav1.IsControlledBy(created, r.old) {
 			return fmt.Errorf("job %s/%s of cronjob %s already exists and belongs to another object", job.Namespace, job.Name, r.cj.Name)
 		}
-	case shared.IsNamespaceTerminating(err):
+	case workloadcontroller.IsNamespaceTerminating(err):
 		return nil
 	default:
-		r.events.Eventf(r.old, corev1.EventTypeWarning, shared.FailedCreate, "Error creating job: %v", err)
+		r.events.Eventf(r.old, corev1.EventTypeWarning, workloadcontroller.FailedCreate, "Error creating job: %v", err)
 		return err
 	}
 	exists := slices.ContainsFunc(r.cj.Status.Active, func(ref corev1.ObjectReference) bool { return ref.UID == created.UID })
@@ -168,9 +168,9 @@ func (r *reconciliation) deleteJob(ctx context.Context, name string, uid types.U
 	err := r.client.BatchV1().Jobs(r.cj.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	switch {
 	case err == nil:
-		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulDelete, "Deleted job %v", name)
+		r.events.Eventf(r.old, corev1.EventTypeNormal, workloadcontroller.SuccessfulDelete, "Deleted job %v", name)
 	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
-		r.events.Eventf(r.old, corev1.EventTypeWarning, shared.FailedDelete, "Deleted job: %v", err)
+		r.events.Eventf(r.old, corev1.EventTypeWarning, workloadcontroller.FailedDelete, "Deleted job: %v", err)
 		return err
 	}
 	return nil

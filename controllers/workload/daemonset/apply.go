@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
@@ -22,7 +22,7 @@ import (
 )
 
 // apply plans and executes the changes for a DaemonSet with these pods, and writes the status.
-func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
+func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := s.env.Now()
 	hash := revisions.Latest().Labels[appsv1.DefaultDaemonSetUniqueLabelKey]
 	observed := s.convertPods(ds, pods)
@@ -32,14 +32,14 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 	}
 	machine := conversion.DaemonSet(ds, hash, desired)
 	plan := machine.Plan(now, nodes, observed)
-	_, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
+	_, createErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
 		pod := podtemplate.DaemonPod(ds, owner.Reference(), hash, plan.Create[i])
 		return s.pods.Create(ctx, owner, pod)
 	})
-	if shared.IsNamespaceTerminating(createErr) {
+	if workloadcontroller.IsNamespaceTerminating(createErr) {
 		createErr = nil // the namespace controller deletes the other objects
 	}
-	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
+	_, deleteErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &observed[plan.Delete[i].Pod], plan.Delete[i].Reason)
 	})
 	statusErr := s.updateStatus(ctx, ds, &plan.Status, revisions.Collisions)
@@ -89,7 +89,7 @@ func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.T
 			until, reason := s.avoidHolds.NotBefore(now, ds.UID, n.Name, s.failures.List(ds.UID, failureSlot(n.Name, hash), now))
 			node.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(ds.UID, n.Name, until) {
-				s.events.Event(ds, corev1.EventTypeWarning, shared.BackOffReason, reason)
+				s.events.Event(ds, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
 			}
 		}
 		out = append(out, node)
@@ -116,7 +116,7 @@ func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
 }
 
 // deletePod deletes a pod, and records an event if the pod has finished.
-func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, observed *workload.DaemonPod, reason workload.DaemonReason) error {
+func (s *controller) deletePod(ctx context.Context, owner *workloadcontroller.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, observed *workload.DaemonPod, reason workload.DaemonReason) error {
 	switch reason {
 	case workload.DaemonFailed:
 		s.events.Eventf(ds, corev1.EventTypeWarning, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it", p.Namespace, p.Name, observed.Target)

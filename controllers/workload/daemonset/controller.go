@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/model"
@@ -41,13 +41,13 @@ type controller struct {
 	client       kubernetes.Interface
 	lister       appslisters.DaemonSetLister
 	nodes        corelisters.NodeLister
-	pods         *shared.Pods
+	pods         *workloadcontroller.Pods
 	informer     cache.SharedInformer
 	nodeInformer cache.SharedInformer
 	history      *revision.History
-	avoidHolds   *shared.AvoidHolds
-	failures     *shared.FailureTracker
-	dedup        *shared.EventDeduplicator
+	avoidHolds   *workloadcontroller.AvoidHolds
+	failures     *workloadcontroller.FailureTracker
+	dedup        *workloadcontroller.EventDeduplicator
 	events       record.EventRecorder
 	synced       []cache.InformerSynced
 	converter    *conversion.Converter
@@ -63,13 +63,13 @@ type cachedNode struct {
 }
 
 // Run reconciles DaemonSets until ctx is done; see workqueue.Run and Add.
-func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+func Run(ctx context.Context, p runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, avoid) })
 }
 
 // Add adds the controller to a process. avoid supplies Avoid Holds and may be nil.
-func Add(p *runner.Process, avoid *shared.AvoidHolds) error {
-	pods, err := shared.NewPods(p)
+func Add(p *runner.Process, avoid *workloadcontroller.AvoidHolds) error {
+	pods, err := workloadcontroller.NewPods(p)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func Add(p *runner.Process, avoid *shared.AvoidHolds) error {
 	sets, nodes := p.Informers.Apps().V1().DaemonSets(), p.Informers.Core().V1().Nodes()
 	return runner.AddController(p, &controller{
 		env: p.Environment, client: p.Client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: p.Events,
-		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), converter: conversion.New(), nodeCache: map[string]cachedNode{},
+		failures: workloadcontroller.NewFailureTracker(), dedup: workloadcontroller.NewEventDeduplicator(), converter: conversion.New(), nodeCache: map[string]cachedNode{},
 		informer: sets.Informer(), nodeInformer: nodes.Informer(),
 		synced: []cache.InformerSynced{sets.Informer().HasSynced, nodes.Informer().HasSynced, pods.HasSynced, revisions.HasSynced},
 	}, Kind.Kind, workers)
@@ -99,7 +99,7 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 			cur = old
 			s.failures.Forget(old.UID)
 		}
-		enqueue(shared.KeyOf(cur))
+		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 		}
 		list, _ := s.lister.List(labels.Everything())
 		for _, ds := range list {
-			enqueue(shared.KeyOf(ds))
+			enqueue(workloadcontroller.KeyOf(ds))
 		}
 	})
 	if err != nil {
@@ -137,8 +137,8 @@ func equalForPlacement(a, b *corev1.Node) bool {
 func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
 	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
 	for _, ds := range list {
-		if shared.Selects(ds.Spec.Selector, p) {
-			enqueue(shared.KeyOf(ds))
+		if workloadcontroller.Selects(ds.Spec.Selector, p) {
+			enqueue(workloadcontroller.KeyOf(ds))
 		}
 	}
 }
@@ -156,11 +156,11 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err := s.pods.VerifyOverdue(ctx, ds.UID); err != nil {
 		return 0, err
 	}
-	owner := &shared.Owner{Kind: Kind, Object: ds, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
+	owner := &workloadcontroller.Owner{Kind: Kind, Object: ds, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
 		return s.client.AppsV1().DaemonSets(ds.Namespace).Get(ctx, ds.Name, metav1.GetOptions{})
 	}}
 	revisions, err := s.history.Sync(ctx, owner, &ds.Spec.Template, appsv1.DefaultDaemonSetUniqueLabelKey, ds.Status.CollisionCount)
-	if shared.IsNamespaceTerminating(err) {
+	if workloadcontroller.IsNamespaceTerminating(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -171,5 +171,5 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, ds, revisions, pods)
-	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(ds.UID), wake), err
+	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(ds.UID), wake), err
 }

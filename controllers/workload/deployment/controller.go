@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/apierror"
 )
@@ -64,7 +64,7 @@ func (s *controller) HasSynced() bool {
 // Watch enqueues a Deployment when it or its ReplicaSets change, or when a ReplicaSet appears that it may adopt.
 func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	for _, i := range []cache.SharedIndexInformer{s.sets, s.pods} {
-		if err := shared.IndexByController(i); err != nil {
+		if err := workloadcontroller.IndexByController(i); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 		if cur == nil {
 			cur = old
 		}
-		enqueue(shared.KeyOf(cur))
+		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
@@ -80,8 +80,8 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	enqueueForOrphan := func(rs *appsv1.ReplicaSet) {
 		list, _ := s.lister.Deployments(rs.Namespace).List(labels.Everything())
 		for _, d := range list {
-			if shared.Selects(d.Spec.Selector, rs) {
-				enqueue(shared.KeyOf(d))
+			if workloadcontroller.Selects(d.Spec.Selector, rs) {
+				enqueue(workloadcontroller.KeyOf(d))
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err != nil {
 		return err
 	}
-	return shared.WatchControlled(s.sets, Kind, enqueue, enqueueForOrphan)
+	return workloadcontroller.WatchControlled(s.sets, Kind, enqueue, enqueueForOrphan)
 }
 
 // Reconcile reconciles one Deployment.
@@ -106,11 +106,11 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err != nil {
 		return 0, nil // a malformed selector does not pass validation
 	}
-	owner := &shared.Owner{Kind: Kind, Object: d, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
+	owner := &workloadcontroller.Owner{Kind: Kind, Object: d, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
 		return s.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	}}
-	list := shared.Controlled[*appsv1.ReplicaSet](s.sets, d, true)
-	sets, err := shared.Claim(ctx, owner, list, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
+	list := workloadcontroller.Controlled[*appsv1.ReplicaSet](s.sets, d, true)
+	sets, err := workloadcontroller.Claim(ctx, owner, list, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
 		_, err := s.client.AppsV1().ReplicaSets(d.Namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 		return err
 	})
@@ -127,7 +127,7 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 
 // hasRunningPods reports whether a ReplicaSet has a pod that has not finished.
 func (s *controller) hasRunningPods(rs *appsv1.ReplicaSet) bool {
-	for _, p := range shared.Controlled[*corev1.Pod](s.pods, rs, false) {
+	for _, p := range workloadcontroller.Controlled[*corev1.Pod](s.pods, rs, false) {
 		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			return true
 		}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 )
@@ -20,7 +20,7 @@ import (
 type rollout struct {
 	*controller
 	d     *appsv1.Deployment
-	owner *shared.Owner
+	owner *workloadcontroller.Owner
 	sets  []*appsv1.ReplicaSet
 	plan  workload.DeploymentPlan
 }
@@ -53,7 +53,7 @@ func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err erro
 	} else if len(s.writes.forDeployment(s.d)) > 0 {
 		requeueAfter = cacheLagTimeout
 	}
-	return shared.EarliestRequeue(s.env.Now(), requeueAfter, s.plan.Wake), nil
+	return workloadcontroller.EarliestRequeue(s.env.Now(), requeueAfter, s.plan.Wake), nil
 }
 
 // apply executes the plan.
@@ -117,7 +117,7 @@ func (s *rollout) create(ctx context.Context, name string) error {
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return s.resolveCollision(ctx, name, err)
-	case shared.IsNamespaceTerminating(err):
+	case workloadcontroller.IsNamespaceTerminating(err):
 		return nil
 	}
 	return s.reportCreateFailure(ctx, name, err)

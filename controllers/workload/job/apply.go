@@ -12,14 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
 // apply plans and executes the changes for a Job with these pods. wake is when to reconcile the Job again at the latest,
 // zero if only an event can require it. action names the changes for metrics.
-func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, action string, err error) {
+func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, action string, err error) {
 	now := s.env.Now()
 	machine, err := conversion.Job(job)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	plan := machine.Plan(now, observed)
 	heldUntil := s.suppressCreation(job, &plan, now)
 	action = actionOf(&plan)
-	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
+	_, deleteErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		p := pods[plan.Delete[i].Pod]
 		if plan.Delete[i].RemoveFinalizer && isTracked(p) {
 			if err := s.untrack(ctx, p); err != nil {
@@ -42,7 +43,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		}
 		return s.pods.Delete(ctx, owner, p)
 	})
-	created, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
+	created, createErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Create), func(i int) error {
 		pod := podtemplate.JobPod(job, owner.Reference(), plan.Create[i])
 		pod.Name = pod.GenerateName + s.env.NameSuffix()
 		return s.pods.Create(ctx, owner, pod)
@@ -51,19 +52,19 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		s.metrics.observeCreations(job, &plan.Status, created, len(plan.Create)-created)
 	}
 	plan.Status.Active -= int32(len(plan.Create) - created)
-	if shared.IsNamespaceTerminating(createErr) {
+	if workloadcontroller.IsNamespaceTerminating(createErr) {
 		createErr = nil // the namespace controller deletes the other objects
 	}
 	if err := s.updateStatus(ctx, job, &plan); err != nil {
 		return time.Time{}, action, errors.Join(deleteErr, createErr, err)
 	}
 	// The finalizers are removed after the status update, which counts the pods.
-	_, untrackErr := shared.SlowStartBatch(s.env, len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
+	_, untrackErr := workloadcontroller.SlowStartBatch(s.env, len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
 	if err := errors.Join(deleteErr, createErr, untrackErr); err != nil {
 		return time.Time{}, action, err
 	}
 	expires, err := s.deleteExpired(ctx, job, &plan.Status, now)
-	return earliest(plan.Wake, heldUntil, expires), action, err
+	return order.Earliest(plan.Wake, heldUntil, expires), action, err
 }
 
 func actionOf(plan *workload.JobPlan) string {
@@ -74,16 +75,6 @@ func actionOf(plan *workload.JobPlan) string {
 		return actionDeleted
 	}
 	return actionTracking
-}
-
-// earliest returns the earliest non-zero time.
-func earliest(times ...time.Time) (first time.Time) {
-	for _, t := range times {
-		if first.IsZero() || !t.IsZero() && t.Before(first) {
-			first = t
-		}
-	}
-	return first
 }
 
 // suppressCreation removes pod creations from the plan if the template names a node that the Job's pods must avoid. It
@@ -100,7 +91,7 @@ func (s *controller) suppressCreation(job *batchv1.Job, plan *workload.JobPlan, 
 	plan.Status.Active -= int32(len(plan.Create))
 	plan.Create = nil
 	if s.dedup.ShouldRecord(job.UID, node, until) {
-		s.events.Event(job, corev1.EventTypeWarning, shared.BackOffReason, reason)
+		s.events.Event(job, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
 	}
 	return until
 }

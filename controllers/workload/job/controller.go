@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/apierror"
 )
@@ -38,10 +38,10 @@ type controller struct {
 	env         runner.Environment
 	client      kubernetes.Interface
 	lister      batchlisters.JobLister
-	pods        *shared.Pods
+	pods        *workloadcontroller.Pods
 	podInformer cache.SharedIndexInformer
-	avoidHolds  *shared.AvoidHolds
-	dedup       *shared.EventDeduplicator
+	avoidHolds  *workloadcontroller.AvoidHolds
+	dedup       *workloadcontroller.EventDeduplicator
 	untracked   *untrackedPods
 	writes      *writeCache
 	metrics     *jobMetrics
@@ -52,7 +52,7 @@ type controller struct {
 
 // Run reconciles Jobs until ctx is done; see workqueue.Run. avoid supplies Avoid Holds and may be nil. Metrics are
 // registered with registerer, which may be nil.
-func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds, registerer prometheus.Registerer) error {
+func Run(ctx context.Context, p runner.Process, avoid *workloadcontroller.AvoidHolds, registerer prometheus.Registerer) error {
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
@@ -60,14 +60,14 @@ func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds, regist
 	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return add(p, avoid, metrics) })
 }
 
-func add(p *runner.Process, avoid *shared.AvoidHolds, metrics *jobMetrics) error {
-	pods, err := shared.NewPods(p)
+func add(p *runner.Process, avoid *workloadcontroller.AvoidHolds, metrics *jobMetrics) error {
+	pods, err := workloadcontroller.NewPods(p)
 	if err != nil {
 		return err
 	}
 	jobs := p.Informers.Batch().V1().Jobs()
 	s := &controller{env: p.Environment, client: p.Client, lister: jobs.Lister(), pods: pods, podInformer: p.Informers.Core().V1().Pods().Informer(), avoidHolds: avoid, events: p.Events,
-		dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
+		dedup: workloadcontroller.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
 	s.queue = runner.NewQueue(p, runner.QueueOptions{Name: "job", Action: "Reconciling the Job", Workers: workers}, s.sync)
 	s.orphanQueue = runner.NewQueue(p, runner.QueueOptions{Name: "job_orphan_pod", Action: "Releasing an orphaned pod", Workers: 1}, s.releaseOrphan)
 	p.Queues.WaitFor(jobs.Informer().HasSynced, pods.HasSynced)
@@ -79,12 +79,12 @@ func add(p *runner.Process, avoid *shared.AvoidHolds, metrics *jobMetrics) error
 func (s *controller) watch(jobs cache.SharedInformer) error {
 	err := workqueue.Watch(jobs, func(old, cur *batchv1.Job) {
 		if cur != nil {
-			s.queue.Add(shared.KeyOf(cur))
+			s.queue.Add(workloadcontroller.KeyOf(cur))
 			return
 		}
-		s.queue.Add(shared.KeyOf(old)) // remove it from the write cache
+		s.queue.Add(workloadcontroller.KeyOf(old)) // remove it from the write cache
 		for _, p := range s.pods.ListOwned(old) {
-			s.orphanQueue.Add(shared.KeyOf(p))
+			s.orphanQueue.Add(workloadcontroller.KeyOf(p))
 		}
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *controller) watch(jobs cache.SharedInformer) error {
 	err = workqueue.Watch(s.podInformer, func(_, cur *corev1.Pod) {
 		if cur != nil && isTracked(cur) {
 			if ref := metav1.GetControllerOfNoCopy(cur); ref == nil || ref.Kind == Kind.Kind && s.jobMissing(cur.Namespace, ref) {
-				s.orphanQueue.Add(shared.KeyOf(cur))
+				s.orphanQueue.Add(workloadcontroller.KeyOf(cur))
 			}
 		}
 	})
@@ -129,8 +129,8 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	}
 	list, _ := s.lister.Jobs(p.Namespace).List(labels.Everything())
 	for _, job := range list {
-		if shared.Selects(job.Spec.Selector, p) {
-			s.queue.Add(shared.KeyOf(job))
+		if workloadcontroller.Selects(job.Spec.Selector, p) {
+			s.queue.Add(workloadcontroller.KeyOf(job))
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err := s.pods.VerifyOverdue(ctx, job.UID); err != nil {
 		return 0, err
 	}
-	owner := &shared.Owner{Kind: Kind, Object: job, Selector: selector, Adopts: isTracked, GetLive: func(ctx context.Context) (metav1.Object, error) {
+	owner := &workloadcontroller.Owner{Kind: Kind, Object: job, Selector: selector, Adopts: isTracked, GetLive: func(ctx context.Context) (metav1.Object, error) {
 		return s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
 	}}
 	pods, err := s.pods.Claim(ctx, owner)
@@ -158,5 +158,5 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	start := s.env.Now()
 	wake, action, err := s.apply(ctx, owner, job, pods)
 	s.metrics.observeSync(job, action, s.env.Since(start), err)
-	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(job.UID), wake), err
+	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(job.UID), wake), err
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 )
 
 // writeCache holds the Jobs of the last status updates until the cache shows them. Finalizers are removed
@@ -23,7 +23,7 @@ func newWriteCache() *writeCache { return &writeCache{jobs: map[types.Namespaced
 func (w *writeCache) record(job *batchv1.Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.jobs[shared.KeyOf(job)] = job
+	w.jobs[workloadcontroller.KeyOf(job)] = job
 }
 
 // overlay returns the newer of the cached Job, which may be nil, and the written one.

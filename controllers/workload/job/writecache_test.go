@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
@@ -33,7 +33,7 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 			})
 			s := newControllerWithStaleCache(t, client, job, pod)
 			for range 3 {
-				if _, err := s.sync(t.Context(), shared.KeyOf(job)); err != nil {
+				if _, err := s.sync(t.Context(), workloadcontroller.KeyOf(job)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -65,7 +65,7 @@ func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 // newControllerWithStaleCache returns a controller whose caches never change.
 func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batchv1.Job, pod *corev1.Pod) *controller {
 	factory, events := informers.NewSharedInformerFactory(client, 0), record.NewFakeRecorder(100)
-	pods, err := shared.NewPods(&runner.Process{Environment: runner.Production(), Client: client, Informers: factory, Events: events})
+	pods, err := workloadcontroller.NewPods(&runner.Process{Environment: runner.Production(), Client: client, Informers: factory, Events: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batc
 		t.Fatal(err)
 	}
 	m, _ := newMetrics(nil)
-	return &controller{env: runner.Production(), metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
+	return &controller{env: runner.Production(), metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: workloadcontroller.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
 }
 
 func TestWriteCacheOverlay(t *testing.T) {

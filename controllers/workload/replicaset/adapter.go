@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 )
 
 // kindAdapter presents a kind as a ReplicaSet.
@@ -21,7 +21,7 @@ type kindAdapter struct {
 	toReplicaSet func(obj any) *appsv1.ReplicaSet
 	getLive      func(ctx context.Context, namespace, name string) (metav1.Object, error)
 	// updateStatus updates the status of an object.
-	updateStatus func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error
+	updateStatus func(ctx context.Context, obj workloadcontroller.Object, status appsv1.ReplicaSetStatus) error
 }
 
 // replicaSets is the adapter of ReplicaSets.
@@ -35,7 +35,7 @@ func replicaSets(p *runner.Process) kindAdapter {
 		getLive: func(ctx context.Context, namespace, name string) (metav1.Object, error) {
 			return p.Client.AppsV1().ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
-		updateStatus: func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error {
+		updateStatus: func(ctx context.Context, obj workloadcontroller.Object, status appsv1.ReplicaSetStatus) error {
 			rs := obj.DeepCopyObject().(*appsv1.ReplicaSet)
 			rs.Status = status
 			_, err := p.Client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
@@ -57,7 +57,7 @@ func replicationControllers(p *runner.Process) kindAdapter {
 		getLive: func(ctx context.Context, namespace, name string) (metav1.Object, error) {
 			return p.Client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
-		updateStatus: func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error {
+		updateStatus: func(ctx context.Context, obj workloadcontroller.Object, status appsv1.ReplicaSetStatus) error {
 			rc := obj.DeepCopyObject().(*corev1.ReplicationController)
 			rc.Status = controllerStatus(status)
 			_, err := p.Client.CoreV1().ReplicationControllers(rc.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{})

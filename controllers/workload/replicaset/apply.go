@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
 // apply plans and executes the changes for a ReplicaSet with these pods, and writes the status.
-func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
+func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := s.env.Now()
 	machine := conversion.ReplicaSet(rs)
 	observed, failures := convertPods(pods)
@@ -31,16 +31,16 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	reason, message := "", ""
 	switch {
 	case plan.Create > 0:
-		_, err = shared.SlowStartBatch(s.env, int(plan.Create), func(int) error {
+		_, err = workloadcontroller.SlowStartBatch(s.env, int(plan.Create), func(int) error {
 			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
 		})
-		if shared.IsNamespaceTerminating(err) {
+		if workloadcontroller.IsNamespaceTerminating(err) {
 			err = nil // the namespace controller deletes the other objects
 		}
-		reason = shared.FailedCreate
+		reason = workloadcontroller.FailedCreate
 	case len(plan.Delete) > 0:
-		_, err = shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
-		reason = shared.FailedDelete
+		_, err = workloadcontroller.SlowStartBatch(s.env, len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
+		reason = workloadcontroller.FailedDelete
 	}
 	if err == nil {
 		reason = ""
@@ -75,7 +75,7 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 	if ref == nil {
 		return counts
 	}
-	siblings := shared.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
+	siblings := workloadcontroller.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
 	for _, sibling := range siblings {
 		if sibling.UID != rs.UID {
 			siblingPods, _ := convertPods(s.pods.ListOwned(sibling))
@@ -88,7 +88,7 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 }
 
 // recordBackoff records one event for each backoff.
-func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason string) {
+func (s *controller) recordBackoff(owner workloadcontroller.Object, until time.Time, reason string) {
 	s.mu.Lock()
 	recorded := s.backoffUntil[owner.GetUID()].Equal(until)
 	s.backoffUntil[owner.GetUID()] = until
@@ -99,12 +99,12 @@ func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason 
 	}
 	s.mu.Unlock()
 	if !recorded {
-		s.events.Event(owner, corev1.EventTypeWarning, shared.BackOffReason, reason)
+		s.events.Event(owner, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
 	}
 }
 
 // writeStatus writes the status if it has changed.
-func (s *controller) writeStatus(ctx context.Context, owner shared.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
+func (s *controller) writeStatus(ctx context.Context, owner workloadcontroller.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
 	status := appsv1.ReplicaSetStatus{
 		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, ObservedGeneration: n.Observed,
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -28,8 +28,8 @@ var (
 type controller struct {
 	env runner.Environment
 	kindAdapter
-	pods       *shared.Pods
-	avoidHolds *shared.AvoidHolds
+	pods       *workloadcontroller.Pods
+	avoidHolds *workloadcontroller.AvoidHolds
 	events     record.EventRecorder
 
 	mu           sync.Mutex
@@ -37,20 +37,22 @@ type controller struct {
 }
 
 // Run reconciles ReplicaSets until ctx is done; see workqueue.Run and Add.
-func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+func Run(ctx context.Context, p runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 	return workqueue.Run(ctx, p, "replicaset-controller", func(p *runner.Process) error { return Add(p, avoid) })
 }
 
 // RunControllers is Run for ReplicationControllers.
-func RunControllers(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+func RunControllers(ctx context.Context, p runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 	return workqueue.Run(ctx, p, "replication-controller", func(p *runner.Process) error { return add(p, replicationControllers(p), avoid) })
 }
 
 // Add adds the controller of ReplicaSets to a process. avoid supplies Avoid Holds and may be nil.
-func Add(p *runner.Process, avoid *shared.AvoidHolds) error { return add(p, replicaSets(p), avoid) }
+func Add(p *runner.Process, avoid *workloadcontroller.AvoidHolds) error {
+	return add(p, replicaSets(p), avoid)
+}
 
-func add(p *runner.Process, adapter kindAdapter, avoid *shared.AvoidHolds) error {
-	pods, err := shared.NewPods(p)
+func add(p *runner.Process, adapter kindAdapter, avoid *workloadcontroller.AvoidHolds) error {
+	pods, err := workloadcontroller.NewPods(p)
 	if err != nil {
 		return err
 	}
@@ -62,14 +64,14 @@ func (s *controller) HasSynced() bool { return s.informer.HasSynced() && s.pods.
 
 // Watch enqueues a ReplicaSet when it, its pods or its Holds change, or when a pod appears that it may adopt.
 func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	if err := shared.IndexByController(s.informer); err != nil {
+	if err := workloadcontroller.IndexByController(s.informer); err != nil {
 		return err
 	}
 	err := workqueue.Watch(s.informer, func(old, cur metav1.Object) {
 		if cur == nil {
 			cur = old
 		}
-		enqueue(shared.KeyOf(cur))
+		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
@@ -82,8 +84,8 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	return s.pods.Watch(s.kind, enqueue, func(p *corev1.Pod) {
 		list, _ := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
 		for _, obj := range list {
-			if rs := s.toReplicaSet(obj); shared.Selects(rs.Spec.Selector, p) {
-				enqueue(shared.KeyOf(rs))
+			if rs := s.toReplicaSet(obj); workloadcontroller.Selects(rs.Spec.Selector, p) {
+				enqueue(workloadcontroller.KeyOf(rs))
 			}
 		}
 	})
@@ -103,7 +105,7 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err := s.pods.VerifyOverdue(ctx, rs.UID); err != nil {
 		return 0, err
 	}
-	owner := &shared.Owner{Kind: s.kind, Object: obj.(shared.Object), Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
+	owner := &workloadcontroller.Owner{Kind: s.kind, Object: obj.(workloadcontroller.Object), Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
 		return s.getLive(ctx, rs.Namespace, rs.Name)
 	}}
 	pods, err := s.pods.Claim(ctx, owner)
@@ -111,5 +113,5 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, rs, pods)
-	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(rs.UID), wake), err
+	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(rs.UID), wake), err
 }

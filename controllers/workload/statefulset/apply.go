@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
@@ -24,7 +24,7 @@ import (
 var errStaleClaim = errors.New("its claims are still being deleted")
 
 // apply plans and executes the changes for a StatefulSet with these pods, and writes the status.
-func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, all []*corev1.Pod) (wake time.Time, err error) {
+func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, all []*corev1.Pod) (wake time.Time, err error) {
 	now := s.env.Now()
 	update := revisions.Latest()
 	current := revisions.ByName(set.Status.CurrentRevision)
@@ -39,7 +39,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
 		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
 	})
-	_, createErr := shared.SlowStartBatch(s.env, len(plan.Create), func(i int) error { return s.createPod(ctx, owner, set, revisions, plan.Create[i]) })
+	_, createErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Create), func(i int) error { return s.createPod(ctx, owner, set, revisions, plan.Create[i]) })
 	wake = plan.Wake
 	switch {
 	case errors.Is(createErr, errStaleClaim):
@@ -47,10 +47,10 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 		if retryAt := now.Add(staleClaimRetry); wake.IsZero() || retryAt.Before(wake) {
 			wake = retryAt
 		}
-	case shared.IsNamespaceTerminating(createErr):
+	case workloadcontroller.IsNamespaceTerminating(createErr):
 		createErr = nil
 	}
-	_, deleteErr := shared.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
+	_, deleteErr := workloadcontroller.SlowStartBatch(s.env, len(plan.Delete), func(i int) error {
 		d := plan.Delete[i]
 		return s.deletePod(ctx, owner, set, pods[d.Pod], d.Reason)
 	})
@@ -76,7 +76,7 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 			until, reason := s.avoidHolds.NotBefore(now, set.UID, set.Spec.Template.Spec.NodeName, s.failures.List(set.UID, p.Name, now))
 			v.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(set.UID, p.Name, until) {
-				s.events.Event(set, corev1.EventTypeWarning, shared.BackOffReason, reason)
+				s.events.Event(set, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
 			}
 		}
 		pods, observed = append(pods, p), append(observed, v)
@@ -85,7 +85,7 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 }
 
 // createPod creates the claims of an ordinal and then its pod.
-func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, c workload.StatefulCreate) error {
+func (s *controller) createPod(ctx context.Context, owner *workloadcontroller.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, c workload.StatefulCreate) error {
 	t := &set.Spec.Template
 	if rev := revisions.ByName(c.Revision); rev != nil && rev != revisions.Latest() {
 		old, err := podtemplate.TemplateOf(rev)
@@ -101,7 +101,7 @@ func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *ap
 }
 
 // deletePod deletes a pod, and records an event if the pod has finished.
-func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, p *corev1.Pod, reason workload.StatefulReason) error {
+func (s *controller) deletePod(ctx context.Context, owner *workloadcontroller.Owner, set *appsv1.StatefulSet, p *corev1.Pod, reason workload.StatefulReason) error {
 	switch reason {
 	case workload.StatefulFailed:
 		s.events.Eventf(set, corev1.EventTypeWarning, "RecreatingFailedPod", "StatefulSet %s/%s is recreating failed Pod %s", set.Namespace, set.Name, p.Name)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/workload"
 )
 
@@ -36,11 +36,11 @@ func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, 
 		_, err = s.client.CoreV1().PersistentVolumeClaims(c.Namespace).Create(ctx, c, metav1.CreateOptions{})
 		switch pod := podtemplate.StatefulPodName(set.Name, ordinal); {
 		case err == nil:
-			s.events.Eventf(set, corev1.EventTypeNormal, shared.SuccessfulCreate, "create Claim %s Pod %s in StatefulSet %s success", c.Name, pod, set.Name)
+			s.events.Eventf(set, corev1.EventTypeNormal, workloadcontroller.SuccessfulCreate, "create Claim %s Pod %s in StatefulSet %s success", c.Name, pod, set.Name)
 		case apierrors.IsAlreadyExists(err):
 		default:
-			if !shared.IsNamespaceTerminating(err) {
-				s.events.Eventf(set, corev1.EventTypeWarning, shared.FailedCreate, "create Claim %s for Pod %s in StatefulSet %s failed error: %s", c.Name, pod, set.Name, err)
+			if !workloadcontroller.IsNamespaceTerminating(err) {
+				s.events.Eventf(set, corev1.EventTypeWarning, workloadcontroller.FailedCreate, "create Claim %s for Pod %s in StatefulSet %s failed error: %s", c.Name, pod, set.Name, err)
 			}
 			return fmt.Errorf("creating claim %s/%s: %w", c.Namespace, c.Name, err)
 		}

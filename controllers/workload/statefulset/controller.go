@@ -18,7 +18,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 	"github.com/berthproject/berth/controllers/runner"
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/apierror"
@@ -42,24 +42,24 @@ type controller struct {
 	client     kubernetes.Interface
 	lister     appslisters.StatefulSetLister
 	claims     corelisters.PersistentVolumeClaimLister
-	pods       *shared.Pods
+	pods       *workloadcontroller.Pods
 	informer   cache.SharedInformer
 	history    *revision.History
-	avoidHolds *shared.AvoidHolds
-	failures   *shared.FailureTracker
-	dedup      *shared.EventDeduplicator
+	avoidHolds *workloadcontroller.AvoidHolds
+	failures   *workloadcontroller.FailureTracker
+	dedup      *workloadcontroller.EventDeduplicator
 	events     record.EventRecorder
 	synced     []cache.InformerSynced
 }
 
 // Run reconciles StatefulSets until ctx is done; see workqueue.Run and Add.
-func Run(ctx context.Context, p runner.Process, avoid *shared.AvoidHolds) error {
+func Run(ctx context.Context, p runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 	return workqueue.Run(ctx, p, component, func(p *runner.Process) error { return Add(p, avoid) })
 }
 
 // Add adds the controller to a process. avoid supplies Avoid Holds and may be nil.
-func Add(p *runner.Process, avoid *shared.AvoidHolds) error {
-	pods, err := shared.NewPods(p)
+func Add(p *runner.Process, avoid *workloadcontroller.AvoidHolds) error {
+	pods, err := workloadcontroller.NewPods(p)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func Add(p *runner.Process, avoid *shared.AvoidHolds) error {
 	}
 	sets, claims := p.Informers.Apps().V1().StatefulSets(), p.Informers.Core().V1().PersistentVolumeClaims()
 	return runner.AddController(p, &controller{env: p.Environment, client: p.Client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: p.Events,
-		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), informer: sets.Informer(),
+		failures: workloadcontroller.NewFailureTracker(), dedup: workloadcontroller.NewEventDeduplicator(), informer: sets.Informer(),
 		synced: []cache.InformerSynced{sets.Informer().HasSynced, claims.Informer().HasSynced, pods.HasSynced, revisions.HasSynced}}, Kind.Kind, workers)
 }
 
@@ -85,7 +85,7 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 			cur = old
 			s.failures.Forget(old.UID)
 		}
-		enqueue(shared.KeyOf(cur))
+		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
 	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
 	for _, set := range list {
-		if shared.Selects(set.Spec.Selector, p) {
-			enqueue(shared.KeyOf(set))
+		if workloadcontroller.Selects(set.Spec.Selector, p) {
+			enqueue(workloadcontroller.KeyOf(set))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err := s.pods.VerifyOverdue(ctx, set.UID); err != nil {
 		return 0, err
 	}
-	owner := &shared.Owner{Kind: Kind, Object: set, Selector: selector,
+	owner := &workloadcontroller.Owner{Kind: Kind, Object: set, Selector: selector,
 		GetLive: func(ctx context.Context) (metav1.Object, error) {
 			return s.client.AppsV1().StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},
@@ -137,7 +137,7 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return 0, nil // the garbage collector deletes or orphans its objects
 	}
 	revisions, err := s.history.Sync(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
-	if shared.IsNamespaceTerminating(err) {
+	if workloadcontroller.IsNamespaceTerminating(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -148,5 +148,5 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, set, revisions, pods)
-	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(set.UID), wake), err
+	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(set.UID), wake), err
 }

@@ -3,7 +3,7 @@ package workload
 import (
 	"errors"
 
-	shared "github.com/berthproject/berth/controllers/workload"
+	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/daemonset"
 	"github.com/berthproject/berth/controllers/workload/deployment"
 	"github.com/berthproject/berth/controllers/workload/replicaset"
@@ -22,7 +22,7 @@ type Options struct {
 // Start starts the controllers.
 func Start(w *sim.World, o Options) {
 	setup := func(p *reconciler.Process) error {
-		avoid := shared.NewAvoidHolds()
+		avoid := workloadcontroller.NewAvoidHolds()
 		if o.NoReplacementDelay {
 			avoid.DisableBackoff()
 		}
