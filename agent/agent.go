@@ -123,7 +123,9 @@ func (a *Agent) Start(ctx context.Context) {
 	a.loadAllocations()
 	for _, n := range a.nodes {
 		a.recordNodeStart(n)
-		n.status.Trigger()
+		if !a.opts.DeferStatus {
+			n.status.Trigger()
+		}
 		if n.localPodCIDR != "" && a.opts.PodCIDRTimeout > 0 {
 			n.cidrChoice.Schedule(a.opts.PodCIDRTimeout)
 		}

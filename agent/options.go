@@ -32,6 +32,9 @@ type Options struct {
 	// ExternallyRegistered means that other programs create the Node objects. The agent never creates
 	// them, so a deleted node stays deleted.
 	ExternallyRegistered bool
+	// DeferStatus means that the API server has the status of the nodes already: the agent writes it when Report requests
+	// it, not at the start.
+	DeferStatus bool
 	// Runtime creates the container runtime, which calls report for every change.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger

@@ -17,6 +17,6 @@
 // A run depends only on its options and on the calls scheduled with At. It uses no wall clock, no
 // concurrency and no map iteration order. Randomness is a hash of the seed and of names, so that
 // removing one event changes only what depends on it. The controllers are those of package controllers,
-// and package executor executes the scheduler's effects. sim/reconciler runs them in coroutines, of
-// which one at a time can run.
+// package executor executes the scheduler's effects, and the node agents are those of package agent.
+// sim/reconciler and sim/agent run them in coroutines, of which one at a time can run.
 package sim

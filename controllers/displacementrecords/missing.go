@@ -85,6 +85,9 @@ func displacedAt(p *corev1.Pod) time.Time {
 			return c.LastTransitionTime.Time
 		}
 	}
+	if t := p.Status.StartTime; t != nil && p.Status.Phase == corev1.PodFailed {
+		return t.Time // the node rejected the pod, which has no conditions of containers
+	}
 	if p.DeletionTimestamp != nil {
 		grace := int64(0)
 		if p.DeletionGracePeriodSeconds != nil {

@@ -111,6 +111,7 @@ var sameLayerImports = map[[2]string]string{
 	{"cmd", "berthtest"}:                        "tests of commands run a cluster",
 	{"berthtest", "internal/localcluster"}:      "a test runs the same cluster as berth up",
 	{"drain", "controllers"}:                    "a drain takes clock and timeouts from the environment of controllers",
+	{"sim", "agent"}:                            "the simulator runs the node agent",
 	{"sim", "drain"}:                            "the simulator runs berth drain",
 	{"sim", "controllers"}:                      "the simulator runs the controllers",
 }

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/engine/nodepressure"
-	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -20,90 +20,144 @@ type Options struct {
 	Reserve  nodepressure.DiskReserveConfig
 }
 
-// Agents are the node agents: each runs the lifecycles of its node's pods. The containers
-// survive a restart of their agent. Create them with New.
+// Agents are the node agents. They share one watch. Create them with New.
 type Agents struct {
-	w             *sim.World
-	o             Options
-	reflector     *sim.Reflector
-	stopped       map[string]bool // nodes whose agent is stopped
-	partitioned   map[string]bool // nodes that are partitioned from the API
-	pods          map[types.UID]*agentPod
-	containers    containers
-	nodePressures nodePressures
-	admission     nodeAdmission
-	addresses     uint32 // number of pod addresses assigned
-	heartbeats
+	w         *sim.World
+	o         Options
+	reflector *sim.Reflector
+	machines  map[string]*machine // by node
+	metrics   *agent.Metrics
 	*leases
 }
 
 // New starts the agents of all nodes.
 func New(w *sim.World, o Options) *Agents {
-	a := &Agents{w: w, o: o, stopped: map[string]bool{}, partitioned: map[string]bool{}, pods: map[types.UID]*agentPod{}, heartbeats: newHeartbeats(w)}
-	a.leases = newLeases(w, &a.heartbeats)
-	a.nodePressures, a.admission = newNodePressures(w, a), newNodeAdmission(w, a)
-	a.containers = newContainers(w, func(uid types.UID, e podlifecycle.Event) {
-		if p := a.pods[uid]; p != nil {
-			a.step(p, e)
-		}
-	})
+	a := &Agents{w: w, o: o, machines: map[string]*machine{}, metrics: agent.NewMetrics()}
+	a.leases = newLeases(w)
 	a.reflector = w.NewReflector("agents", a, store.Nodes, store.Pods)
 	a.reflector.Filter = func(c store.Change) bool {
 		p, isPod := c.Object().(*corev1.Pod)
 		return !isPod || p.Spec.NodeName != ""
 	}
+	w.OnCommit(a.observeResize)
+	w.OnClose(func() {
+		for _, m := range a.sorted() {
+			m.stop()
+		}
+	})
 	a.reflector.Start()
 	return a
+}
+
+// sorted returns the machines by name.
+func (a *Agents) sorted() []*machine {
+	out := make([]*machine, 0, len(a.machines))
+	for _, name := range slices.Sorted(maps.Keys(a.machines)) {
+		out = append(out, a.machines[name])
+	}
+	return out
+}
+
+// machine returns the machine of a node, nil if the node has never existed.
+func (a *Agents) machine(node string) *machine {
+	if m := a.machines[node]; m != nil {
+		return m
+	}
+	o, _ := a.w.API().Get(store.Nodes, node)
+	if n, ok := o.(*corev1.Node); ok {
+		return a.machineOf(n)
+	}
+	return nil
+}
+
+// machineOf returns the machine of a node.
+func (a *Agents) machineOf(n *corev1.Node) *machine {
+	m := a.machines[n.Name]
+	if m == nil {
+		m = newMachine(a, n, len(a.machines))
+		a.machines[n.Name] = m
+	}
+	return m
 }
 
 // Change implements sim.Actor.
 func (a *Agents) Change(c store.Change) {
 	switch o := c.Object().(type) {
 	case *corev1.Pod:
-		a.observePod(o, c.New == nil)
+		if m := a.machine(o.Spec.NodeName); m != nil {
+			m.observePod(o, c.New == nil)
+		}
 	case *corev1.Node:
 		if c.New != nil {
-			a.observeNode(o)
-			a.nodePressures.startNode(o.Name)
+			a.machineOf(o).observeNode(o)
 		}
 	}
 }
 
 // Replace implements sim.Actor.
 func (a *Agents) Replace(k store.Kind, list []store.Object) {
-	if k == store.Nodes {
-		for _, o := range list {
-			if n, ok := o.(*corev1.Node); ok {
-				a.observeNode(n)
+	bound := map[string][]*corev1.Pod{}
+	for _, o := range list {
+		switch o := o.(type) {
+		case *corev1.Node:
+			a.machineOf(o).observeNode(o)
+		case *corev1.Pod:
+			if o.Spec.NodeName != "" && a.machine(o.Spec.NodeName) != nil {
+				bound[o.Spec.NodeName] = append(bound[o.Spec.NodeName], o)
 			}
 		}
+	}
+	if k != store.Pods {
 		return
 	}
-	listed := map[types.UID]bool{}
-	var pods []*corev1.Pod
-	for _, o := range list {
-		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-			listed[p.UID] = true
-			pods = append(pods, p)
-		}
-	}
-	slices.SortStableFunc(pods, compareAdmitted)
-	for _, p := range pods {
-		a.observePod(p, false)
-	}
-	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
-		if p := a.pods[uid]; !listed[uid] {
-			a.observePod(p.object, true)
-		}
+	for _, m := range a.sorted() {
+		m.replacePods(bound[m.name])
 	}
 }
 
 // Kill implements sim.Actor: it stops every running agent, and starts it after d.
 func (a *Agents) Kill(d time.Duration) {
 	for _, o := range slices.Clone(a.w.API().List(store.Nodes)) {
-		if name := o.GetName(); !a.stopped[name] {
-			a.StopAgent(name)
-			a.w.After(d, func() { a.StartAgent(name) })
+		if m := a.machine(o.GetName()); !m.stopped {
+			a.StopAgent(m.name)
+			a.w.After(d, func() { a.StartAgent(m.name) })
 		}
 	}
+}
+
+// listPods returns the stored pods of a node.
+func (a *Agents) listPods(node string) (out []*corev1.Pod) {
+	for _, o := range a.w.API().List(store.Pods) {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// observeResize restarts the agent of a machine whose resources a scenario has changed.
+func (a *Agents) observeResize(c store.Change) {
+	n, ok := c.New.(*corev1.Node)
+	if !ok || c.Old == nil {
+		return
+	}
+	m := a.machines[n.Name]
+	if m == nil || m.process == nil || m.process.hasResources(n) {
+		return
+	}
+	a.w.After(0, func() {
+		if m.process != nil {
+			m.stop()
+			m.restart()
+		}
+	})
+}
+
+// uids returns the UIDs of pods.
+func uids(pods []*corev1.Pod) map[types.UID]bool {
+	out := make(map[types.UID]bool, len(pods))
+	for _, p := range pods {
+		out[p.UID] = true
+	}
+	return out
 }

@@ -9,21 +9,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// leases writes the Leases of nodes. While the cluster is quiet it writes none, since thousands of renewals a minute would
-// change nothing: the node lifecycle controller, the only reader, pauses then.
+// leases writes the Leases of nodes. While the cluster is quiet it writes them only when a node changes, which wakes the
+// node lifecycle controller, their only reader. The controller pauses otherwise, and thousands of renewals a minute would
+// change nothing.
 type leases struct {
-	w         *sim.World
-	h         *heartbeats
-	restless  map[string]bool // nodes that may need the node lifecycle controller
-	scheduled bool
+	w           *sim.World
+	silentSince map[string]time.Time // since when an agent is stopped or partitioned
+	restless    map[string]bool      // nodes that may need the node lifecycle controller
+	scheduled   bool                 // the next periodic renewal is scheduled
+	pending     bool                 // a renewal is scheduled for now
+	renewed     time.Time            // the last renewal, or the start
 }
 
-func newLeases(w *sim.World, h *heartbeats) *leases {
-	l := &leases{w: w, h: h, restless: map[string]bool{}}
+func newLeases(w *sim.World) *leases {
+	l := &leases{w: w, renewed: w.Now(), silentSince: map[string]time.Time{}, restless: map[string]bool{}}
 	w.OnCommit(func(c store.Change) {
 		if c.Kind == store.Nodes {
 			l.observe(c)
@@ -31,7 +35,7 @@ func newLeases(w *sim.World, h *heartbeats) *leases {
 	})
 	w.OnNotice(func(notice any) {
 		if _, ok := notice.(Silent); ok {
-			l.w.After(0, l.renew)
+			l.renewNow()
 		}
 	})
 	return l
@@ -39,7 +43,7 @@ func newLeases(w *sim.World, h *heartbeats) *leases {
 
 // IsQuiet reports whether all agents work and no node has a condition or taint that the node lifecycle controller has to
 // change.
-func (l *leases) IsQuiet() bool { return len(l.restless) == 0 && len(l.h.silentSince) == 0 }
+func (l *leases) IsQuiet() bool { return len(l.restless) == 0 && len(l.silentSince) == 0 }
 
 // observe handles a changed node.
 func (l *leases) observe(c store.Change) {
@@ -47,9 +51,11 @@ func (l *leases) observe(c store.Change) {
 	n, exists := c.New.(*corev1.Node)
 	if !exists || isQuiet(n) {
 		delete(l.restless, name)
-	} else if !l.restless[name] {
+	} else {
 		l.restless[name] = true
-		l.w.After(0, l.renew)
+	}
+	if exists && (l.restless[name] && !l.scheduled || l.w.Now().Truncate(agent.LeaseRenewal).After(l.renewed)) {
+		l.renewNow()
 	}
 	if !exists {
 		l.w.After(0, func() {
@@ -68,19 +74,41 @@ func isQuiet(n *corev1.Node) bool {
 	return quiet
 }
 
-// renew writes the Leases that have changed, and again each leaseRenewInterval until the cluster is quiet.
+// renewNow schedules a renewal for now. The controller gets the Leases together with the change that wakes it.
+func (l *leases) renewNow() {
+	if l.pending {
+		return
+	}
+	l.pending = true
+	l.w.After(0, func() {
+		l.pending = false
+		l.renew()
+	})
+}
+
+// renew writes the Leases that have changed, and again each agent.LeaseRenewal until the cluster is quiet.
 func (l *leases) renew() {
+	l.renewed = l.w.Now()
 	for _, n := range l.w.API().List(store.Nodes) {
-		l.write(n.GetName(), metav1.NewMicroTime(l.h.LeaseRenewed(n.GetName())))
+		l.write(n.GetName(), metav1.NewMicroTime(l.renewedAt(n.GetName())))
 	}
 	if l.scheduled || l.IsQuiet() {
 		return
 	}
 	l.scheduled = true
-	l.w.AtTime(l.w.Now().Truncate(leaseRenewInterval).Add(leaseRenewInterval), func() {
+	l.w.AtTime(l.w.Now().Truncate(agent.LeaseRenewal).Add(agent.LeaseRenewal), func() {
 		l.scheduled = false
 		l.renew()
 	})
+}
+
+// renewedAt returns when the agent of a node has last renewed its Lease.
+func (l *leases) renewedAt(node string) time.Time {
+	at := l.w.Now()
+	if since, silent := l.silentSince[node]; silent {
+		at = since
+	}
+	return at.Truncate(agent.LeaseRenewal)
 }
 
 func (l *leases) write(node string, renewed metav1.MicroTime) {
@@ -97,7 +125,7 @@ func (l *leases) write(node string, renewed metav1.MicroTime) {
 		})
 		return
 	}
-	seconds := int32(leaseDuration / time.Second)
+	seconds := int32(4 * agent.LeaseRenewal / time.Second)
 	_ = l.w.API().Create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: node},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &node, LeaseDurationSeconds: &seconds, RenewTime: &renewed}})
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/agent/runtime/simulated"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -18,7 +18,7 @@ import (
 // createPreemptor creates a pod with a high priority that finishes soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{agent.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{simulated.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
 	p.Spec.RestartPolicy = corev1.RestartPolicyNever
 	priority := int32(100 + f.r.Intn(3))
 	p.Spec.Priority = &priority

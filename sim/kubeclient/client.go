@@ -3,6 +3,8 @@ package kubeclient
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 
@@ -20,8 +22,25 @@ type Clients struct {
 	Metadata   metadata.Interface
 }
 
+// Actor sends requests. *sim.Client implements it.
+type Actor interface {
+	Name() string
+	// Pod returns a pod of the actor's cache, or nil.
+	Pod(key string) *corev1.Pod
+	// Send sends a request; see sim.Client.
+	Send(r *sim.Request)
+	// Evict requests an eviction; see sim.Client.
+	Evict(namespace string, e *policyv1.Eviction, onResult func(error))
+}
+
+// ChangeLogger is an Actor that logs what its requests change.
+type ChangeLogger interface {
+	// LogChange logs a change. before is nil for a new object, after for a deleted one.
+	LogChange(before, after store.Object)
+}
+
 // New returns the clients of an actor whose code runs in coroutines of group.
-func New(w *sim.World, actor *sim.Client, group *coroutine.Group) Clients {
+func New(w *sim.World, actor Actor, group *coroutine.Group) Clients {
 	c := &client{w: w, actor: actor, group: group, endpoints: map[string]endpoints.Counts{}}
 	return Clients{Kubernetes: clientset{c: c}, Holds: holds{c}, Metadata: metadataClient{c}}
 }
@@ -29,7 +48,7 @@ func New(w *sim.World, actor *sim.Client, group *coroutine.Group) Clients {
 // client sends the requests of one actor.
 type client struct {
 	w         *sim.World
-	actor     *sim.Client
+	actor     Actor
 	group     *coroutine.Group
 	endpoints map[string]endpoints.Counts // last logged, by Service
 }

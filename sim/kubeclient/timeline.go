@@ -30,6 +30,10 @@ func (c *client) log(action string, o store.Object, text string) {
 
 // logChange logs what a request of the actor has changed. before is nil for a new object, after for a deleted one.
 func (c *client) logChange(before, after store.Object) {
+	if l, ok := c.actor.(ChangeLogger); ok {
+		l.LogChange(before, after)
+		return
+	}
 	object := after
 	if after == nil {
 		object = before

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/agent/runtime/simulated"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
-	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -104,15 +104,15 @@ func (o *options) setLifecycle(p *corev1.Pod) {
 			annotations[annotation] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
-	addSeconds("starts", agent.StartSeconds)
+	addSeconds("starts", simulated.StartSeconds)
 	if o.has("prestop") {
 		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
 	}
-	addSeconds("runs", agent.RunSeconds)
-	addSeconds("stops", agent.StopSeconds)
+	addSeconds("runs", simulated.RunSeconds)
+	addSeconds("stops", simulated.StopSeconds)
 	if o.has("exit") {
-		annotations[agent.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
+		annotations[simulated.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
 		annotations[fakeowners.ReplaceAnnotation] = "true"

@@ -24,17 +24,6 @@ func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []co
 	return out
 }
 
-// WithNodeCondition returns a copy of conditions with c set.
-func WithNodeCondition(conditions []corev1.NodeCondition, c corev1.NodeCondition) []corev1.NodeCondition {
-	out := slices.Clone(conditions)
-	i := slices.IndexFunc(out, func(o corev1.NodeCondition) bool { return o.Type == c.Type })
-	if i < 0 {
-		return append(out, c)
-	}
-	out[i] = c
-	return out
-}
-
 // PodReady reports whether the Ready condition of a pod is true.
 func PodReady(p *corev1.Pod) bool {
 	for i := range p.Status.Conditions {
@@ -59,16 +48,6 @@ func NodeCondition(n *corev1.Node, conditionType corev1.NodeConditionType) *core
 func NodeConditionStatus(n *corev1.Node, conditionType corev1.NodeConditionType) corev1.ConditionStatus {
 	if c := NodeCondition(n, conditionType); c != nil {
 		return c.Status
-	}
-	return ""
-}
-
-// PressureCondition returns the pressure condition that makes a node reject pods, or "".
-func PressureCondition(n *corev1.Node) corev1.NodeConditionType {
-	for _, conditionType := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
-		if NodeConditionStatus(n, conditionType) == corev1.ConditionTrue {
-			return conditionType
-		}
 	}
 	return ""
 }

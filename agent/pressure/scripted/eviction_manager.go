@@ -33,7 +33,9 @@ type Options struct {
 	Config  nodepressure.Config // of all nodes; each node has its own Layout
 	Reserve nodepressure.DiskReserveConfig
 	Events  record.EventRecorder // optional
-	Log     klog.Logger
+	// OnEffect is called with each effect of a node's machine before it is executed. Optional.
+	OnEffect func(node string, e nodepressure.Effect)
+	Log      klog.Logger
 	// Environment replaces the wall clock and goroutines of the process; may be nil.
 	Environment *agent.Environment
 }
@@ -172,6 +174,21 @@ func (r observedRuntime) Update(pod *corev1.Pod) {
 	r.Runtime.Update(pod)
 	r.manager.reportInvalidAnnotations(pod)
 	r.manager.watchIfScripted(pod)
+}
+
+// Observe measures the usage of a node before its agent restores the pods on it. The agent then rejects pods for which the
+// node lacks disk space; without a measurement it would admit them.
+func (s *Manager) Observe(name string, pods []*corev1.Pod) {
+	for _, p := range pods {
+		s.watchIfScripted(p)
+	}
+	n := s.node(name)
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.observe(s.now(), pods)
 }
 
 // watchIfScripted starts to monitor the pod's node if the pod's usage is scripted.

@@ -224,3 +224,21 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 		}
 	})
 }
+
+// TestObservedDiskRejectsPods checks that a node whose disk is full rejects pods after Observe, before the first check.
+func TestObservedDiskRejectsPods(t *testing.T) {
+	n := agent.NewNode("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
+	n.Annotations = map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
+	s := scripted.New(scripted.Options{Nodes: []*corev1.Node{n}, Config: config.DefaultKubelet().Pressure, Log: klog.Background(),
+		Reserve: nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{nodepressure.DefaultDiskReserve, nodepressure.DefaultDiskReserve}, TransitionPeriod: nodepressure.DefaultDiskReserveTransition}})
+	full := pod("full", "logs=900Mi")
+	full.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
+	next := pod("next", "")
+	if r := s.Node("n1").Admit(next); r != nil {
+		t.Errorf("rejected before the observation: %+v", r)
+	}
+	s.Observe("n1", []*corev1.Pod{full})
+	if r := s.Node("n1").Admit(next); r == nil || !strings.Contains(r.Message, "disk") {
+		t.Errorf("got rejection %+v, want one for the full disk", r)
+	}
+}

@@ -70,6 +70,9 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 
 // report reports an effect through events and the agent.
 func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect, now time.Time) {
+	if s.opts.OnEffect != nil {
+		s.opts.OnEffect(n.name, e)
+	}
 	switch e := e.(type) {
 	case nodepressure.ThresholdMet:
 		if s.opts.Events != nil {
