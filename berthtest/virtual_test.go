@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/berthtest"
 )
 
-// virtual runs a test with a cluster in a bubble.
+// virtual runs a test with a virtual cluster in a synctest bubble.
 func virtual(t *testing.T, test func(t *testing.T, c *berthtest.VirtualCluster), opts ...berthtest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, berthtest.StartVirtual(t, opts...)) })
@@ -124,7 +124,8 @@ func TestVirtualEvictionsObeyBudgets(t *testing.T) {
 	})
 }
 
-// TestVirtualRunsRepeat runs hours with failures twice with one seed, and once with another one.
+// TestVirtualRunsRepeat checks that two runs with the same seed have the same timeline, and that a run with another seed
+// does not. Each run simulates hours with failures of nodes.
 func TestVirtualRunsRepeat(t *testing.T) {
 	timeline := func(seed uint64) (lines []string) {
 		virtual(t, func(t *testing.T, c *berthtest.VirtualCluster) {

@@ -73,7 +73,8 @@ func TestFilesystemSeries(t *testing.T) {
 	}
 }
 
-// TestFilesystemDevice checks that the device is the source of the innermost mount, of two at one point the later.
+// TestFilesystemDevice checks that the device is the source of the innermost mount. Of two mounts at one mount point,
+// the later one counts.
 func TestFilesystemDevice(t *testing.T) {
 	dir := t.TempDir()
 	root, h := tree(t, map[string]string{"proc/self/mountinfo": "1 2 0:1 / /cg rw - cgroup2 cgroup2 rw\n3 1 8:1 / / rw - ext4 /dev/root rw\n" +

@@ -97,7 +97,7 @@ func (h *Host) createCPU(path string, shares int64) error {
 		_ = writeFile(filepath.Join(dir, "cpu.rt_runtime_us"), strconv.Itoa(realtimeMicroseconds)) // most kernels do not have it
 	}
 	err := h.SetLimits(path, Limits{CPUShares: shares})
-	if errors.Is(err, unix.ENOENT) { // removed by another process, which enterCPU notices
+	if errors.Is(err, unix.ENOENT) { // another process removed it; enterCPU retries
 		return nil
 	}
 	return err

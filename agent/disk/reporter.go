@@ -168,8 +168,8 @@ func (r *reportBuilder) addContainers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// writableLayers measures the writable layers of containers, or falls back to the runtime's
-// stats.
+// writableLayers measures the writable layers of containers. It falls back to the runtime's stats if Layers is nil or
+// not implemented.
 func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
 	out := map[string]cri.Layer{}
 	var errs []error

@@ -14,8 +14,8 @@ type Usage struct{ Bytes, Inodes int64 }
 
 // Measure returns the allocated bytes and the inodes of a tree on one file system. It counts each inode once, whatever
 // its number of links. It never leaves the tree, even if a directory is replaced by a symbolic link during the walk. It
-// skips entries that disappear. If entries cannot be read, it counts the others and returns the first error. It returns
-// fs.ErrNotExist if dir does not exist.
+// skips entries that disappear. If entries cannot be read, it counts the others and returns the first error. The error
+// matches fs.ErrNotExist if dir does not exist.
 func Measure(dir string) (u Usage, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

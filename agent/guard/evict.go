@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Evict implements pressure.Agent. The pressure manager has already killed a pod without a grace period.
+// Evict implements pressure.Agent. If e.Immediate is set, the pressure manager has already killed the pod.
 func (g *Guard) Evict(e agent.Eviction) {
 	g.setEvicting(e.Pod, true)
 	go func() {
@@ -89,8 +89,8 @@ func (g *Guard) waitTerminated(p *corev1.Pod) {
 	}
 }
 
-// freedThreshold is in bytes. If a terminated pod has less anonymous memory, it counts as freed: the kernel may not
-// have uncharged all of it yet.
+// freedThreshold is the anonymous memory in bytes below which the memory of a terminated pod counts as freed. The kernel
+// may not have uncharged all of it yet.
 const freedThreshold = 1 << 20
 
 // anonymousMemory returns the anonymous memory of a cgroup in bytes. An exiting process leaves

@@ -162,7 +162,7 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 		k.forgetOwnerNode(p)
 		return 0, err
 	}
-	return remaining + time.Millisecond, err // the node may change until then
+	return remaining + time.Millisecond, err // until then, changes of the node enqueue p, too
 }
 
 // desiredHold is the desired state of the Avoid Hold of an owner on a node.

@@ -121,7 +121,7 @@ func (s *State) writableNominated(node string) nominatedPods {
 	return n
 }
 
-// logNode logs a change of the pods nominated to a node, which no counter includes.
+// logNode logs a change of the pods nominated to a node. No counter of the index includes nominations.
 func (s *State) logNode(name string) {
 	if id, ok := s.ids.get(name); ok {
 		s.index.logUncounted(id)

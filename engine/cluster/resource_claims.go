@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/berthproject/berth/engine/model"
 
-// ResourceClaim returns a ResourceClaim.
+// ResourceClaim returns the ResourceClaim of that name and whether it exists.
 func (s *State) ResourceClaim(namespace, name string) (*model.ResourceClaim, bool) {
 	return s.resourceClaims.get(namespace + "/" + name)
 }

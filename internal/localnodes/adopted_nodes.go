@@ -116,7 +116,7 @@ func isAdoptable(n *corev1.Node) bool {
 	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
 }
 
-// adoptedManifest is agent.AdoptedManifest with kwok's capacity if the creator sets none.
+// adoptedManifest returns agent.AdoptedManifest of a node, with kwok's default capacity if the node has none.
 func adoptedManifest(n *corev1.Node) *corev1.Node {
 	out := agent.AdoptedManifest(n)
 	if len(out.Status.Capacity)+len(out.Status.Allocatable) == 0 {

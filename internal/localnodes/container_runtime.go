@@ -33,7 +33,7 @@ const criTimeout = 2 * time.Second
 // transientError is a runtime error that may pass without user action.
 type transientError struct{ error }
 
-// PermanentError returns err unless it is transient.
+// PermanentError returns err, or nil if err is transient.
 func PermanentError(err error) error {
 	if errors.As(err, &transientError{}) {
 		return nil

@@ -58,7 +58,7 @@ func (a *Agents) sorted() []*machine {
 	return out
 }
 
-// machine returns the machine of a node, nil if the node has never existed.
+// machine returns the machine of a node, or nil if the node has never existed.
 func (a *Agents) machine(node string) *machine {
 	if m := a.machines[node]; m != nil {
 		return m
@@ -70,7 +70,7 @@ func (a *Agents) machine(node string) *machine {
 	return nil
 }
 
-// machineOf returns the machine of a node.
+// machineOf returns the machine of a node. It creates the machine if it does not exist.
 func (a *Agents) machineOf(n *corev1.Node) *machine {
 	m := a.machines[n.Name]
 	if m == nil {
@@ -115,7 +115,7 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 	}
 }
 
-// Kill implements sim.Actor: it stops every running agent, and starts it after d.
+// Kill implements sim.Actor: it stops every running agent, and starts it again after d.
 func (a *Agents) Kill(d time.Duration) {
 	for _, o := range slices.Clone(a.w.API().List(store.Nodes)) {
 		if m := a.machine(o.GetName()); !m.stopped {

@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// worldClock is the virtual time. run calls the functions of its timers.
+// worldClock is the clock of the virtual time. run calls the functions of its timers. The methods of the embedded Clock,
+// which is nil, are not supported.
 type worldClock struct {
 	clock.Clock
 	w   *sim.World
@@ -32,13 +33,13 @@ func (c worldClock) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return t
 }
 
-// timer is a timer that can be stopped only.
+// timer is a timer of which only Stop is supported. The embedded Timer is nil.
 type timer struct {
 	clock.Timer
 	stopped bool
 }
 
-// Stop implements clock.Timer.
+// Stop implements clock.Timer, but always returns true. The agent does not use the result.
 func (t *timer) Stop() bool {
 	t.stopped = true
 	return true

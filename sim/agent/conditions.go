@@ -75,7 +75,7 @@ func (m *machine) clearReports() {
 	}
 	network := m.reports[corev1.NodeNetworkUnavailable]
 	clear(m.reports)
-	if network != "" { // else nothing would report it
+	if network != "" { // the agent itself does not report this condition, so it would keep its status
 		m.reports[corev1.NodeNetworkUnavailable] = corev1.ConditionFalse
 	}
 	m.writeStatus()

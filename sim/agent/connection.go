@@ -33,7 +33,7 @@ func (c *connection) Pod(string) *corev1.Pod { return nil }
 func (c *connection) Send(r *sim.Request) {
 	p, w := c.p, c.p.m.a.w
 	if strings.HasPrefix(r.Key, corev1.NamespaceNodeLease+"/") {
-		return // the world renews the Lease, see leases; the renewal of the agent waits
+		return // the type leases renews the Lease; the agent's own renewal never gets a response
 	}
 	fault := sim.NoFault
 	if !r.IsRead && w.Faults().LosesWrite(r.Key) {
@@ -65,5 +65,5 @@ func (m *machine) transmit(arrive func()) {
 	})
 }
 
-// errNotReady is why a node whose scenario says so is not ready.
+// errNotReady is the error of the readiness check of a node for which the scenario reports Ready=False.
 var errNotReady = errors.New("the scenario reports Ready=False")

@@ -14,12 +14,12 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// leases writes the Leases of nodes. While the cluster is quiet it writes them only when a node changes, which wakes the
-// node lifecycle controller, their only reader. The controller pauses otherwise, and thousands of renewals a minute would
-// change nothing.
+// leases writes the Leases of nodes. Their only reader is the node lifecycle controller, which pauses while the cluster is
+// quiet. During that time, leases writes only when a node changes, because that wakes the controller. Periodic renewals
+// would be thousands of events a minute without any effect.
 type leases struct {
 	w           *sim.World
-	silentSince map[string]time.Time // since when an agent is stopped or partitioned
+	silentSince map[string]time.Time // by node: when its agent was stopped or partitioned
 	restless    map[string]bool      // nodes that may need the node lifecycle controller
 	scheduled   bool                 // the next periodic renewal is scheduled
 	pending     bool                 // a renewal is scheduled for now
@@ -86,7 +86,7 @@ func (l *leases) renewNow() {
 	})
 }
 
-// renew writes the Leases that have changed, and again each agent.LeaseRenewal until the cluster is quiet.
+// renew writes the Leases that have changed. It repeats this every agent.LeaseRenewal until the cluster is quiet.
 func (l *leases) renew() {
 	l.renewed = l.w.Now()
 	for _, n := range l.w.API().List(store.Nodes) {
@@ -102,7 +102,7 @@ func (l *leases) renew() {
 	})
 }
 
-// renewedAt returns when the agent of a node has last renewed its Lease.
+// renewedAt returns when the agent of a node last renewed its Lease.
 func (l *leases) renewedAt(node string) time.Time {
 	at := l.w.Now()
 	if since, silent := l.silentSince[node]; silent {

@@ -18,7 +18,7 @@ import (
 // correctionInterval is the time after which an agent corrects its node's status, as with the kubelet's update frequency.
 const correctionInterval = 10 * time.Second
 
-// machine is what outlives the agent of a node: its containers and its connection.
+// machine is the state of a node that outlives its agent: the containers and the connection to the API.
 type machine struct {
 	a           *Agents
 	name        string
@@ -28,7 +28,7 @@ type machine struct {
 	process     *process // nil: the machine is idle, or its agent is stopped
 	stopped     bool     // the agent is stopped
 	partitioned bool
-	held        []func() // packets that wait for the end of the partition
+	held        []func() // requests and responses that wait for the end of the partition
 	reports     map[corev1.NodeConditionType]corev1.ConditionStatus
 	pods        map[types.UID]*corev1.Pod // as last delivered to the process
 	correcting  bool                      // a correction of the node's status is scheduled
@@ -57,7 +57,8 @@ func (m *machine) restart() {
 	m.start(n, m.a.listPods(m.name), false)
 }
 
-// start starts the agent with what it lists, unless it is running. deferStatus means that the node's status is correct.
+// start starts the agent with its node and pods, unless it is running or must stay stopped. deferStatus is
+// agent.Options.DeferStatus.
 func (m *machine) start(n *corev1.Node, pods []*corev1.Pod, deferStatus bool) {
 	if m.process != nil || m.stopped {
 		return
@@ -77,7 +78,7 @@ func (m *machine) start(n *corev1.Node, pods []*corev1.Pod, deferStatus bool) {
 	p.start(n, pods)
 }
 
-// enter calls f, and then lets the agent process what f has caused.
+// enter calls f. If the agent is running, it then processes the results of f.
 func (m *machine) enter(f func()) {
 	if m.process == nil {
 		f()
@@ -94,14 +95,15 @@ func (m *machine) stop() {
 	}
 }
 
-// observePod handles a delivered change of a pod.
+// observePod handles a delivered change of a pod. A stopped or disconnected agent gets the change later from a list, see
+// connect.
 func (m *machine) observePod(p *corev1.Pod, deleted bool) {
 	switch {
 	case m.stopped || m.partitioned:
 	case deleted && m.process != nil:
 		delete(m.pods, p.UID)
 		m.enter(func() { m.process.agent.ObservePod(p, true) })
-	case deleted:
+	case deleted: // an idle machine runs no pods
 	case m.process == nil:
 		m.start(m.node, []*corev1.Pod{p}, true)
 	default:

@@ -24,9 +24,9 @@ type process struct {
 	report   func(runtime.Report)
 	manifest *corev1.Node
 	group    coroutine.Group
-	tasks    []func() // to be started as coroutines
-	entered  bool
-	woken    bool
+	tasks    []func()  // to be started as coroutines
+	entered  bool      // enter is running
+	woken    bool      // the agent must be turned again
 	next     time.Time // of the scheduled turn; zero without one
 	stopped  bool
 }
@@ -57,7 +57,8 @@ func newProcess(m *machine, n *corev1.Node, deferStatus bool) (*process, error) 
 	return p, err
 }
 
-// withStorage returns a node whose resources include ephemeral storage. For a node without it, an agent assumes a disk.
+// withStorage returns the node with 0 bytes of ephemeral storage if its resources do not include any. Otherwise the
+// agent would assume a disk of a default size.
 func withStorage(n *corev1.Node) *corev1.Node {
 	out := *n
 	for _, list := range []*corev1.ResourceList{&out.Status.Capacity, &out.Status.Allocatable} {
@@ -127,7 +128,7 @@ func (p *process) enter(f func()) {
 	p.schedule(next)
 }
 
-// schedule schedules a turn of the loop, at the zero time none.
+// schedule schedules a turn of the agent's loop, unless an earlier one is scheduled or the time is zero.
 func (p *process) schedule(at time.Time) {
 	if at.IsZero() || !p.next.IsZero() && !at.Before(p.next) {
 		return

@@ -47,7 +47,7 @@ func (m *machine) logPhase(old, p *corev1.Pod) {
 	}
 }
 
-// rejectionCause returns what a node has that rejects a pod.
+// rejectionCause returns why a node rejects a pod: its conditions, or the resource that it lacks.
 func rejectionCause(reason, message string) string {
 	switch reason {
 	case nodepressure.ReasonEvicted:
@@ -71,7 +71,7 @@ func (m *machine) notifyEviction(old, p *corev1.Pod) {
 	m.a.w.Notify(Evicted{Pod: p, HasCondition: c != nil && c.Reason == nodepressure.ReasonTerminationByKubelet})
 }
 
-// logConditions logs changed conditions of the node. A condition that is added as False is none.
+// logConditions logs changed conditions of the node. A condition that is added with the status False is not a change.
 func (m *machine) logConditions(old, n *corev1.Node) {
 	for i := range n.Status.Conditions {
 		c := &n.Status.Conditions[i]
@@ -106,7 +106,7 @@ func (m *machine) logEffect(_ string, e nodepressure.Effect) {
 }
 
 // EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not change the node's conditions.
-// It reports whether the pod runs on a node whose agent does.
+// It reports whether it did: the pod must be on a node whose agent is running and connected.
 func (a *Agents) EvictForPressure(key, resource string) bool {
 	p := a.w.API().Pod(key)
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {

@@ -45,8 +45,8 @@ func (a Source) zones(ctx context.Context, config *rest.Config) ([]byte, error) 
 	return json.Marshal(explain.ZonesOf(nodes, a.Settings.Berth.NodeLifecycle.Options(), time.Now()))
 }
 
-// previewTimeout bounds how long a preview of the descheduler waits for lists: informers retry
-// those that the user may not read.
+// previewTimeout bounds how long a preview of the descheduler waits for its informers: an informer retries a list that
+// the user may not read.
 const previewTimeout = 20 * time.Second
 
 // descheduler returns the output of `berth descheduler --dry-run -o json`.

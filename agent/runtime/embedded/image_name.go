@@ -25,7 +25,7 @@ func imageName(image store.Image, spec *cri.ImageSpec) string {
 
 // image returns the image in the container's status.
 func (r containerRecord) image() *cri.ImageSpec {
-	if r.ImageName == "" { // also in records of earlier versions
+	if r.ImageName == "" { // the image has no name, or an earlier version wrote the record
 		return r.Config.GetImage()
 	}
 	return &cri.ImageSpec{Image: r.ImageName}

@@ -6,7 +6,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ImageFsInfo returns the directory of the images, and that of the writable layers.
+// ImageFsInfo returns the file systems of the images and of the writable layers.
 func (r *Runtime) ImageFsInfo(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
 	info, err := r.ImageService.ImageFsInfo(ctx)
 	if err != nil {

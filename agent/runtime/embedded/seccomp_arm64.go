@@ -8,5 +8,5 @@ const (
 	otherABI = 0
 )
 
-// deniedArchCalls exist only on this architecture.
+// deniedArchCalls are the denied system calls that exist only on this architecture.
 var deniedArchCalls []uint32

@@ -138,8 +138,8 @@ func (c *container) mounts(r *Runtime, sb *sandbox) ([]containerinit.Mount, erro
 	}
 	list = append(list, cgroupMounts(r.host, c.record.Group)...)
 	config := c.record.Config
-	// The writable layer's size does not include these files, so they are read-only. The agent mounts
-	// other files there and measures them.
+	// These files are read-only, because the writable layer's size does not include them. A volume at the same path
+	// replaces the file: the agent mounts its own files there, and measures them.
 	defaults := []containerinit.Mount{{Type: "bind", Source: filepath.Join(sb.dir, "hostname"), Target: "/etc/hostname", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: filepath.Join(sb.dir, "resolv.conf"), Target: "/etc/resolv.conf", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: "/etc/hosts", Target: "/etc/hosts", Flags: containerinit.ReadOnly, Optional: true}}

@@ -52,7 +52,7 @@ func (r *Runtime) checkNoTracer(target *container) error {
 	return nil
 }
 
-// lockTarget repeats the check of a container's target and blocks starts of other containers in its
+// lockTarget repeats checkNoTracer for the target of a container, and blocks starts of other containers in the target's
 // PID namespace until unlock is called.
 func (r *Runtime) lockTarget(c *container) (unlock func(), err error) {
 	target := r.findContainer(c.target())

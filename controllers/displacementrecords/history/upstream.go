@@ -25,7 +25,7 @@ var upstreamEvents = map[string]struct {
 }
 
 // fromEvent returns the record of an event, or a record derived from an upstream event. It returns nil for other
-// events and for records that are not trusted (displacementrecords.FromEvent).
+// events and for records that are not trusted, see displacementrecords.FromEvent.
 func fromEvent(e *corev1.Event) *journal.Displacement {
 	if e.Annotations[journal.Annotation] != "" {
 		return displacementrecords.FromEvent(e)

@@ -63,7 +63,7 @@ func (p *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClai
 	v := volumeFor(c, class, path, host)
 	_, err = p.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		err = nil // the name contains the claim's UID
+		err = nil // an earlier attempt created it: the name contains the claim's UID
 	}
 	if err != nil {
 		return p.reportFailure(c, class.Name, err)
@@ -72,7 +72,7 @@ func (p *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClai
 	return nil
 }
 
-// checkSupported returns why a directory cannot serve a claim.
+// checkSupported returns an error if the provisioner cannot create a volume for the claim.
 func checkSupported(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) error {
 	single := func(m corev1.PersistentVolumeAccessMode) bool {
 		return m == corev1.ReadWriteOnce || m == corev1.ReadWriteOncePod

@@ -12,8 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/recording"
 )
 
-// Cluster writes a recording to dir. At first it has nodes n1 and n2, two replicas on n1 and a budget that allows one
-// eviction. At second, n2 becomes unreachable and the budget allows no eviction any more.
+// Cluster writes a recording of a cluster to dir. At the time first, the cluster has the nodes n1 and n2, two replicas on
+// n1, and a budget that allows one eviction. At the time second, n2 becomes unreachable and the budget allows no more
+// evictions.
 func Cluster(t testing.TB, dir string) (first, second time.Time) {
 	t.Helper()
 	r, err := recording.Open(dir, recording.Options{Writer: "up"})
