@@ -84,12 +84,15 @@ func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, i
 	existing, err := services.Get(ctx, desired.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		existing, err = services.Create(ctx, desired, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return nil, fmt.Errorf("creating service default/kubernetes: %w", err)
+		}
 	}
 	if apierrors.IsAlreadyExists(err) { // another server created it first
 		existing, err = services.Get(ctx, desired.Name, metav1.GetOptions{})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("creating service default/kubernetes: %w", err)
+		return nil, fmt.Errorf("reading service default/kubernetes: %w", err)
 	}
 	return existing, nil
 }

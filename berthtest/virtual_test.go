@@ -149,7 +149,7 @@ func TestVirtualRunsRepeat(t *testing.T) {
 		t.Errorf("two runs of one seed have different timelines of %d and %d lines, or fewer than 100", len(first), len(second))
 	}
 	if slices.Equal(first, other) {
-		t.Error("runs of two seeds have one timeline")
+		t.Error("runs with different seeds have the same timeline")
 	}
 	t.Logf("9 h of virtual time took %v; %d lines each", time.Since(start).Round(time.Millisecond), len(first))
 }

@@ -171,12 +171,12 @@ func (r *reportBuilder) addContainers(ctx context.Context) error {
 // writableLayers measures the writable layers of containers. It falls back to the runtime's stats if Layers is nil or
 // not implemented.
 func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
+	if r.opts.Layers == nil {
+		return r.writableFromStats(ctx)
+	}
 	out := map[string]cri.Layer{}
 	var errs []error
 	for _, c := range list {
-		if r.opts.Layers == nil {
-			return r.writableFromStats(ctx)
-		}
 		layer, err := r.opts.Layers.WritableLayer(ctx, c.Id)
 		switch {
 		case status.Code(err) == codes.Unimplemented:

@@ -28,7 +28,9 @@ func (g *Guard) Evict(e agent.Eviction) {
 			return
 		}
 		if err := g.writeEviction(p, e); err != nil {
-			g.opts.Log.Error(err, "Failed to write an eviction", "pod", p.Namespace+"/"+p.Name)
+			if g.ctx.Err() == nil {
+				g.opts.Log.Error(err, "Failed to write an eviction", "pod", p.Namespace+"/"+p.Name)
+			}
 			return
 		}
 		g.waitTerminated(p)

@@ -3,10 +3,10 @@ package displacementrecords
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -251,8 +251,8 @@ func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
 func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hold) error {
 	if existing == nil {
 		err := k.holds.Create(ctx, want)
-		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "terminated") {
-			return nil // the namespace is being deleted
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return nil
 		}
 		return err
 	}

@@ -195,7 +195,9 @@ func (x *Index) indexNode(n *NodeInfo) {
 	x.taints.set(n)
 	x.perNode.set(n.ID, n.Model.Name)
 	for _, t := range x.topologies {
-		x.Epoch += t.set(n.ID, domainValue(n.Model, t.Key))
+		if t.set(n.ID, domainValue(n.Model, t.Key)) {
+			x.Epoch++
+		}
 	}
 	for _, d := range x.nodeValues {
 		d.set(n)
@@ -211,7 +213,9 @@ func (x *Index) unindexNode(id NodeID) {
 		c.updateEligible(id, -1)
 	}
 	for _, t := range x.topologies {
-		x.Epoch += t.set(id, "")
+		if t.set(id, "") {
+			x.Epoch++
+		}
 	}
 	x.perNode.set(id, "")
 	for _, d := range x.nodeValues {

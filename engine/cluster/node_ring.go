@@ -37,15 +37,21 @@ func (ring *nodeRing) remove(id NodeID) {
 // indexed by rank, whose entries become -1 when nodes are deleted. Both are valid until a later call returns another
 // version.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
+	x.UpdateRanks()
+	return x.nodeRing.ranks, x.nodeRing.byRank, x.nodeRing.version
+}
+
+// UpdateRanks ranks the nodes that were added since the last call.
+func (x *Index) UpdateRanks() {
 	ring := &x.nodeRing
 	if len(ring.pending) == 0 {
-		return ring.ranks, ring.byRank, ring.version
+		return
 	}
 	compare := func(a, b NodeID) int {
 		na, nb := x.state.nodes[a], x.state.nodes[b]
 		return cmp.Or(cmp.Compare(na.NameHash, nb.NameHash), cmp.Compare(na.Model.Name, nb.Model.Name))
 	}
-	byRank = slices.DeleteFunc(ring.byRank, func(id NodeID) bool { return id < 0 })
+	byRank := slices.DeleteFunc(ring.byRank, func(id NodeID) bool { return id < 0 })
 	if len(ring.pending) <= 8 {
 		for _, id := range ring.pending {
 			i, _ := slices.BinarySearchFunc(byRank, id, compare)
@@ -62,16 +68,14 @@ func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	}
 	ring.byRank, ring.pending = byRank, nil
 	ring.version++
-	return ring.ranks, ring.byRank, ring.version
 }
 
-// NodeAtRank returns the node at a rank, -1 for a gap. Ranks must have been called since
-// the last node was added.
+// NodeAtRank returns the node at a rank, -1 for a gap. The ranks must be up to date; see UpdateRanks.
 func (x *Index) NodeAtRank(r int32) NodeID { return x.nodeRing.byRank[r] }
 
 // RankAtOrAfter returns the first rank whose hash is at or after point, or the number of
-// ranks. As hashes are uniform, it searches from an estimate. Ranks must have been called since
-// the last node was added.
+// ranks. As hashes are uniform, it searches from an estimate. The ranks must be up to date; see
+// UpdateRanks.
 func (x *Index) RankAtOrAfter(point uint64) int32 {
 	keys := x.nodeRing.keys
 	hi, _ := bits.Mul64(point, uint64(len(keys)))

@@ -54,15 +54,14 @@ func domainValue(n *model.Node, key string) string {
 	return ""
 }
 
-// set moves a node to the domain of value, or to none for "". It returns 1 if FineGrained changed, for the caller's
-// epoch.
-func (t *Topology) set(id NodeID, value string) uint64 {
+// set moves a node to the domain of value, or to none for "". It reports whether FineGrained changed.
+func (t *Topology) set(id NodeID, value string) (changed bool) {
 	for len(t.DomainOf) <= int(id) {
 		t.DomainOf = append(t.DomainOf, 0)
 	}
 	old := t.DomainOf[id]
 	if t.names[old] == value {
-		return 0
+		return false
 	}
 	if old != 0 {
 		t.nodes--
@@ -106,21 +105,19 @@ func (t *Topology) intern(value string) int32 {
 	return v
 }
 
-// updateFineGrained updates FineGrained. It returns 1 if FineGrained changed, otherwise 0.
-func (t *Topology) updateFineGrained() uint64 {
+// updateFineGrained updates FineGrained and reports whether it changed.
+func (t *Topology) updateFineGrained() (changed bool) {
 	if t.Key == "" {
-		return 0
+		return false
 	}
 	limits := t.thresholds
 	fineGrained := t.NumDomains > limits.fineDomains && t.nodes <= limits.fineNodes*t.NumDomains
 	if t.FineGrained {
 		fineGrained = t.NumDomains > limits.fineDomains*3/4 && t.nodes <= limits.fineNodes*5/4*t.NumDomains
 	}
-	if fineGrained == t.FineGrained {
-		return 0
-	}
+	changed = fineGrained != t.FineGrained
 	t.FineGrained = fineGrained
-	return 1
+	return changed
 }
 
 // HasEmpty reports whether the empty value is one of the domains.

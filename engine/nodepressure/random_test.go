@@ -148,8 +148,10 @@ func checkInvariants(effects []Effect) error {
 		if !ok {
 			continue
 		}
-		if byThreshold++; !e.Condition {
-			byThreshold, byLimit = byThreshold-1, byLimit+1
+		if e.Condition {
+			byThreshold++
+		} else {
+			byLimit++
 		}
 		if Critical(e.Pod, nil) {
 			return fmt.Errorf("evicted critical pod %s, want only other pods", e.Pod.Name)

@@ -68,7 +68,7 @@ func TestResizeWaitsForVictims(t *testing.T) {
 	s := newResizePreemption(t)
 	done := s.outcome(0, Done)
 	s.step("", withDisruptionTarget(running("low", 500, 0)), done)
-	s.wait(time.Hour / 60)
+	s.wait(time.Minute)
 	s.step("", resizing("high", 600, 5)) // a status update
 	s.step("", Remove{running("low", 500, 0)})
 	s.step("", resizing("high", 600, 5)) // it fits, but the node has not admitted it yet

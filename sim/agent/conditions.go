@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // conditions adds the conditions that a scenario sets to the node pressure of a machine.
@@ -23,9 +24,9 @@ func (c conditions) Admit(p *corev1.Pod) *agent.Rejection {
 	if r := c.PressureManager.Admit(p); r != nil {
 		return r
 	}
+	bestEffort := conversion.QoS(p) == corev1.PodQOSBestEffort
 	for _, t := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
-		hasRequests := len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0
-		if c.m.reports[t] == corev1.ConditionTrue && !(t == corev1.NodeMemoryPressure && hasRequests) {
+		if c.m.reports[t] == corev1.ConditionTrue && (t != corev1.NodeMemoryPressure || bestEffort) {
 			return &agent.Rejection{Reason: "Evicted", Message: fmt.Sprintf("The node had condition: [%s]. ", t)}
 		}
 	}

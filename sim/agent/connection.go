@@ -37,7 +37,8 @@ func (c *connection) Send(r *sim.Request) {
 	}
 	fault := sim.NoFault
 	if !r.IsRead && w.Faults().LosesWrite(r.Key) {
-		if fault = sim.RequestLost; w.Faults().Hash("answer/"+r.Key)%2 == 0 {
+		fault = sim.RequestLost
+		if w.Faults().Hash("answer/"+r.Key)%2 == 0 {
 			fault = sim.ResponseLost
 		}
 	}

@@ -20,14 +20,14 @@ import (
 type leases struct {
 	w           *sim.World
 	silentSince map[string]time.Time // by node: when its agent was stopped or partitioned
-	restless    map[string]bool      // nodes that may need the node lifecycle controller
+	notQuiet    map[string]bool      // nodes that may need the node lifecycle controller
 	scheduled   bool                 // the next periodic renewal is scheduled
 	pending     bool                 // a renewal is scheduled for now
 	renewed     time.Time            // the last renewal, or the start
 }
 
 func newLeases(w *sim.World) *leases {
-	l := &leases{w: w, renewed: w.Now(), silentSince: map[string]time.Time{}, restless: map[string]bool{}}
+	l := &leases{w: w, renewed: w.Now(), silentSince: map[string]time.Time{}, notQuiet: map[string]bool{}}
 	w.OnCommit(func(c store.Change) {
 		if c.Kind == store.Nodes {
 			l.observe(c)
@@ -43,18 +43,18 @@ func newLeases(w *sim.World) *leases {
 
 // IsQuiet reports whether all agents work and no node has a condition or taint that the node lifecycle controller has to
 // change.
-func (l *leases) IsQuiet() bool { return len(l.restless) == 0 && len(l.silentSince) == 0 }
+func (l *leases) IsQuiet() bool { return len(l.notQuiet) == 0 && len(l.silentSince) == 0 }
 
 // observe handles a changed node.
 func (l *leases) observe(c store.Change) {
 	name := c.Object().GetName()
 	n, exists := c.New.(*corev1.Node)
 	if !exists || isQuiet(n) {
-		delete(l.restless, name)
+		delete(l.notQuiet, name)
 	} else {
-		l.restless[name] = true
+		l.notQuiet[name] = true
 	}
-	if exists && (l.restless[name] && !l.scheduled || l.w.Now().Truncate(agent.LeaseRenewal).After(l.renewed)) {
+	if exists && (l.notQuiet[name] && !l.scheduled || l.w.Now().Truncate(agent.LeaseRenewal).After(l.renewed)) {
 		l.renewNow()
 	}
 	if !exists {

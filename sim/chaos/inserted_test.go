@@ -36,9 +36,9 @@ var insertedFaults = []struct {
 }{
 	{name: "lost requeue", invariant: "Liveness", insert: func(c *cluster.Cluster) { c.LoseRetries("records") }},
 	{name: "debit not refunded", invariant: "DebitRefunded", lines: failingEvictions(), insert: func(c *cluster.Cluster) {
-		c.API().Loses = func(ch store.Change) bool { return isRefund(c, ch) }
+		c.API().DropsUpdate = func(ch store.Change) bool { return isRefund(c, ch) }
 	}},
-	{name: "record not completed", invariant: "Liveness", insert: func(c *cluster.Cluster) { c.API().Loses = isRecordCompletion }},
+	{name: "record not completed", invariant: "Liveness", insert: func(c *cluster.Cluster) { c.API().DropsUpdate = isRecordCompletion }},
 	// The status is what the disruption controller has computed from its cache.
 	{name: "stale budget status trusted", invariant: "BudgetRespected", lines: unobservedDeletions(), configure: func(o *cluster.Options) { o.Evictions.Rules = budget.Evictions{} }},
 	{name: "delete without precondition", invariant: "DeletesObserved", lines: recreations(), insert: func(c *cluster.Cluster) {

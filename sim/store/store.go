@@ -34,9 +34,9 @@ func (c *Change) Object() Object {
 type Store struct {
 	// OnCommit receives every commit.
 	OnCommit func(Change)
-	// Loses reports whether an update is not stored, although its sender gets no error. Tests of invariants insert this
+	// DropsUpdate reports whether an update is not stored, although its sender gets no error. Tests of invariants insert this
 	// defect. It may be nil.
-	Loses func(Change) bool
+	DropsUpdate func(Change) bool
 
 	now         func() time.Time
 	revision    uint64
@@ -157,7 +157,7 @@ func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) erro
 		s.removeAt(k, i)
 		return nil
 	}
-	if s.Loses != nil && s.Loses(Change{Kind: k, Old: old, New: next}) {
+	if s.DropsUpdate != nil && s.DropsUpdate(Change{Kind: k, Old: old, New: next}) {
 		return nil
 	}
 	s.setResourceVersion(next)

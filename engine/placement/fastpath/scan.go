@@ -28,7 +28,7 @@ func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 	sc := &e.scratch
 	sc.index.clear()
 	sc.buckets, sc.failures, sc.collected = sc.buckets[:0], sc.failures[:0], sc.collected[:0]
-	e.index.Ranks()
+	e.index.UpdateRanks()
 	e.markPodNodes()
 	if ec.hasPartition && e.collectExceptions(ec, math.MaxInt) {
 		e.scanPartition(ec)
