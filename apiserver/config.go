@@ -68,7 +68,7 @@ func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	return isLongRunningResource(r, info)
 }
 
-// listen listens on the address. If the port is in use, the error says so and names the flag.
+// listen listens on the address. The error names the flag, and reports whether the port is in use.
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -110,7 +110,7 @@ func (r reader) readV2(v *values) {
 	r.threadLimit(v)
 }
 
-// addThrottling adds the values of CPU limits. Without a limit there are none.
+// addThrottling adds the throttling by the CPU limit. A cgroup without a limit has no such values.
 func (r reader) addThrottling(v *values, stat map[string]float64, seconds float64) {
 	limited := stat["nr_periods"] > 0
 	v.counter("container_cpu_cfs_periods_total", stat["nr_periods"], limited)

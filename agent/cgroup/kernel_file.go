@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrRemoved is the error of Open and of reads if the cgroup was removed.
+// ErrRemoved is the error of Open and of reads if the cgroup does not exist or was removed.
 var ErrRemoved = errors.New("cgroup was removed")
 
 // file is a kernel file kept open for repeated reads.

@@ -9,11 +9,11 @@ import (
 // PSI is the pressure stall information of a resource. PSI of memory is evidence of thrashing. It is 0 until
 // reclaim becomes difficult, so the agent does not use it to trigger evictions.
 type PSI struct {
-	Some Stall // some process stalled
-	Full Stall // all processes stalled
+	Some Stall // at least one task stalled
+	Full Stall // all non-idle tasks stalled at the same time
 }
 
-// Stall is the time in which processes stalled.
+// Stall is the time in which tasks stalled.
 type Stall struct {
 	Avg10, Avg60, Avg300 int64         // share of the last 10, 60 and 300 s, in 0.01 %
 	Total                time.Duration // since the cgroup was created

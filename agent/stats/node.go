@@ -19,8 +19,8 @@ type Node struct {
 	pods    *cgroup.Group // nil until the pods' cgroup exists
 	host    *cgroup.Host
 	podPath string
-	loadavg int // fd of /proc/loadavg; -1 if the node's cgroup counts processes
-	pidMax  int64
+	loadavg int   // fd of /proc/loadavg; -1 if the node's cgroup counts processes
+	pidMax  int64 // the machine's limit of processes and threads; 0 until it is read
 }
 
 // OpenNode opens the stats of the node whose cgroup is node ("/" for the whole machine) and
@@ -56,10 +56,10 @@ func (m *Node) Close() {
 	}
 }
 
-// Usage returns the charged memory; it is the cheapest read.
+// Usage returns the charged memory in bytes; it is the cheapest read.
 func (m *Node) Usage() (int64, error) { return m.group.Usage() }
 
-// Memory reads the node's memory and returns its capacity.
+// Memory reads the node's memory into out and returns its capacity in bytes.
 func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
 	if err := m.group.Memory(out); err != nil {
 		return 0, err
@@ -67,8 +67,8 @@ func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
 	return m.group.Capacity()
 }
 
-// Allocatable reads the memory of all pods. capacity is the limit of their cgroup or the node's capacity, whichever
-// is smaller. ok is false if the cgroup does not exist yet.
+// Allocatable reads the memory of all pods into out. capacity is the limit of their cgroup or the node's capacity,
+// whichever is smaller, in bytes. ok is false if the cgroup does not exist yet.
 func (m *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
 	if m.pods == nil {
 		if !m.host.Exists(m.podPath) {

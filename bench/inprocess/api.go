@@ -132,7 +132,7 @@ func (a *fakeAPI) change(name string, change func(tracked *trackedPod, p *corev1
 	return &pod, nil
 }
 
-// markFinished counts a pod as finished, at most once.
+// markFinished counts a pod as finished, at most once. The caller holds a.mu.
 func (a *fakeAPI) markFinished(tracked *trackedPod) {
 	if tracked.index < 0 || tracked.finished {
 		return

@@ -24,6 +24,7 @@ import (
 
 // holdStore reads and writes Holds. A missing object is an API error NotFound.
 type holdStore interface {
+	// Served reports whether the API server serves Holds.
 	Served() (bool, error)
 	List(ctx context.Context) ([]v1alpha1.Hold, error)
 	Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error)

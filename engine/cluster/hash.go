@@ -1,7 +1,7 @@
 package cluster
 
-// Hash64 returns the FNV-1a hash of a seed and a string with a final avalanche step. It is
-// the same on every machine and in every run.
+// Hash64 returns the FNV-1a hash of a seed and a string with a final avalanche step. A seed of 0
+// is not hashed. The result is the same on every machine and in every run.
 func Hash64(seed uint64, s string) uint64 {
 	const prime = 1099511628211
 	h := uint64(14695981039346656037)

@@ -13,8 +13,8 @@ type nominatedPods struct {
 }
 
 // Nominated returns the unassigned pods nominated to a node and the placeholders of its
-// reservations, sorted by namespace and name, without gated pods. The slice must not be
-// changed and is valid until the State changes.
+// reservations, sorted by namespace and name, without gated pods and pods with resource claims.
+// The slice must not be changed and is valid until the State changes.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (s *State) AppendNominatedNodes(dst []NodeID) []NodeID {
 }
 
 // isNominated reports whether a pod counts on its nominated node. A gated pod or one with
-// resource claims does not, because it is not going to be scheduled.
+// resource claims does not, because the scheduler does not place it.
 func isNominated(p *model.Pod) bool {
 	return p != nil && p.NominatedNodeName != "" && p.NodeName == "" && !p.Finished() && len(p.Spec.Gates)+len(p.Spec.ResourceClaims) == 0
 }

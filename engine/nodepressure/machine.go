@@ -109,7 +109,7 @@ func (m *Machine) updateThresholds(now time.Time, o *Observation) {
 }
 
 // thresholdMet reports whether less is available than the threshold, with its minimum reclaim if
-// reclaimed is set. A hard memory threshold is also met if the forecast says that memory runs out.
+// reclaimed is set. A hard memory threshold is also met if the forecast predicts that memory runs out.
 func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) bool {
 	stat := &o.Signals[t.Signal]
 	if !stat.Known {

@@ -358,7 +358,8 @@ func TestResizePreemptionAfterRestart(t *testing.T) {
 	})
 }
 
-// TestResizePreemptsAssumedPod checks that a pod without a Bind gives way and is scheduled again.
+// TestResizePreemptsAssumedPod checks that a resize preempts an assumed pod without a Bind, and that the machine then
+// tries that pod again.
 func TestResizePreemptsAssumedPod(t *testing.T) {
 	s := newResizeTest(t)
 	pending := running("low", 500, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// fails reports a fault in one of n calls on average.
+// fails reports whether to inject a fault: in one of n calls on average.
 func (c *simulatedCluster) fails(n int) bool { return !c.noFaults && c.r.Intn(n) == 0 }
 
 // checkReservedResources checks that a bind does not use resources reserved for a pod of higher

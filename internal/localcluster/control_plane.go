@@ -19,7 +19,7 @@ import (
 // ControlPlane configures the scheduler and the controllers.
 type ControlPlane struct {
 	Settings settings.Settings
-	// SchedulerListener and ControllersListener are the listeners for metrics; nil: none are served.
+	// SchedulerListener and ControllersListener are the listeners for metrics; nil: the component serves none.
 	SchedulerListener, ControllersListener net.Listener
 	// Log is the scheduler's log; nil: no logging.
 	Log *slog.Logger

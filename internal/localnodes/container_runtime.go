@@ -71,8 +71,8 @@ func CheckCRI(requested, endpoint string) error {
 	return nil
 }
 
-// UseEmbedded reports whether pods run in the embedded runtime. The argument dir is its directory,
-// "" for a disk that is created later. The argument criErr is the error of CheckCRI, and endpointSet
+// UseEmbedded reports whether pods run in the embedded runtime. The argument dir is the directory of
+// the node's agent, "" for a disk that is created later. The argument criErr is the error of CheckCRI, and endpointSet
 // reports whether the user set an endpoint. The error describes what each runtime lacks.
 func UseEmbedded(requested string, endpointSet bool, criErr error, dir string) (bool, error) {
 	if endpointSet && requested == RuntimeAuto {

@@ -42,7 +42,7 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, loaded settings.Set
 // newSimulated returns the agent of simulated nodes. o has the options that differ between uses.
 func newSimulated(config *rest.Config, nodes []*corev1.Node, loaded settings.Settings, serving simulatedstats.Options, o agent.Options) (*SimulatedNodes, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server limits requests
+	config.QPS = -1 // no limit: the API server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func newSimulatedPressure(nodes []*corev1.Node, loaded settings.Settings, events
 	return scripted.New(o)
 }
 
-// Start starts the agent and its servers.
+// Start starts the agent, the simulated node pressure and the server for the nodes' stats.
 func (s *SimulatedNodes) Start(group *rungroup.Group) {
 	group.Start("nodes", s.agent.Run)
 	group.Start("node pressure", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })

@@ -111,6 +111,7 @@ func (s *Segment) read(visit func(*decoder) error) error {
 	defer z.Close()
 	d := &decoder{}
 	data = data[len(magic):]
+	// A file without a frame is torn.
 	for first := true; first || len(data) > 0; first = false {
 		if d.buf, data, err = nextFrame(data, z); err != nil {
 			return err
@@ -141,7 +142,7 @@ type visitor struct {
 	step        func(*Step) error          // errStop ends reading
 }
 
-// visit reads the records of a segment. It returns torn if it ended at an incomplete or damaged frame.
+// visit reads the records of a segment. torn reports whether it ended at an incomplete or damaged frame.
 func (s *Segment) visit(v visitor) (torn bool, err error) {
 	if s.Header.Schema != Schema {
 		return false, fmt.Errorf("reading %s: %s", s.Path, s.schemaMismatch())
@@ -216,7 +217,8 @@ func Runs(segments []Segment) [][]Segment {
 // ErrNoState reports that a recording has no state for a time.
 var ErrNoState = errors.New("the recording does not cover this time")
 
-// StateAt returns the state after the last step at or before a time. It returns ErrNoState if there is none.
+// StateAt returns the state after the last step at or before a time. The segments must be sorted by their start, as
+// Segments returns them. It returns ErrNoState if there is no such step.
 func StateAt(segments []Segment, at time.Time) (*State, error) {
 	for i := len(segments) - 1; i >= 0; i-- {
 		if segments[i].Header.Start.After(at) {

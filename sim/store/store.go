@@ -130,7 +130,7 @@ func (s *Store) Create(o Object) error {
 	return nil
 }
 
-// Precondition is required of an object before a write; empty fields are ignored.
+// Precondition is what an object must match before a write; empty fields are ignored.
 type Precondition struct{ UID, ResourceVersion string }
 
 // Update replaces an object. f modifies a shallow copy, and must not modify referenced values: it replaces them. f may

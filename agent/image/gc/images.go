@@ -98,7 +98,7 @@ func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[stri
 }
 
 // collectImages removes images that exceed the maximum age, then unused ones if file system usage
-// is at or above the high threshold.
+// is at or above the high threshold. Below it, collectImages creates the ballast file if it is missing.
 func (c *Collector) collectImages(ctx context.Context) error {
 	now := c.opts.Now()
 	unused, err := c.detectImages(ctx, now)

@@ -20,7 +20,8 @@ import (
 // defaultPath is the PATH of images without one: containerd's default.
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// writeSpec writes the configuration of the shim and the Spec of the init process.
+// writeSpec creates the directories of the root file system. It writes the configuration of the shim and
+// the Spec of the init process.
 func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error {
 	config := c.record.Config
 	spec, err := r.processSpec(config, image)
@@ -98,7 +99,7 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// runAsUser returns the user of the container: the pod's, or the image's by default.
+// runAsUser returns the user of the container: that of the security context, or else that of the image.
 func runAsUser(s *cri.LinuxContainerSecurityContext, image store.Image) containerinit.User {
 	u := containerinit.User{Name: image.Config.User, Merge: s.GetSupplementalGroupsPolicy() == cri.SupplementalGroupsPolicy_Merge}
 	if name := s.GetRunAsUsername(); name != "" {
