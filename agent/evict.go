@@ -36,9 +36,11 @@ func (a *Agent) evict(e Eviction) {
 	a.stepPod(p, podlifecycle.Fail{Reason: e.Reason, Message: e.Message, Grace: e.Grace, KillNow: e.Immediate})
 }
 
+type terminationCause struct{ condition, reason, message string }
+
 // terminationCauses maps the condition messages of pods ended for a cause other than node
 // pressure to the reason and message of their failure.
-var terminationCauses = []struct{ condition, reason, message string }{
+var terminationCauses = []terminationCause{
 	{preemptionConditionMessage, "Preempting", preemptionMessage},
 	{shutdownMessage, "Terminated", shutdownMessage},
 }
@@ -54,7 +56,7 @@ func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 	fail := podlifecycle.Fail{Reason: "Evicted", Message: c.Message}
 	since := c.LastTransitionTime.Time
 	deadline := since.Add(terminationGracePeriod(p.object))
-	n := slices.IndexFunc(terminationCauses, func(x struct{ condition, reason, message string }) bool { return x.condition == c.Message })
+	n := slices.IndexFunc(terminationCauses, func(x terminationCause) bool { return x.condition == c.Message })
 	if n >= 0 {
 		fail.Reason, fail.Message = terminationCauses[n].reason, terminationCauses[n].message
 		if c.Message == shutdownMessage && len(a.opts.Shutdown) > 0 {

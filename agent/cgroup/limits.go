@@ -170,7 +170,7 @@ func cpuWeight(shares int64) int64 {
 	if shares <= 0 {
 		return 0
 	}
-	return 1 + (max(min(shares, maxCPUShares), MinCPUShares)-MinCPUShares)*9999/262142
+	return 1 + (max(min(shares, maxCPUShares), MinCPUShares)-MinCPUShares)*9999/(maxCPUShares-MinCPUShares)
 }
 
 // writeFile writes to an existing file.

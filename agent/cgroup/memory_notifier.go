@@ -50,7 +50,7 @@ func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, erro
 	dir := h.Dir("memory", path)
 	usage, err := unix.Open(filepath.Join(dir, "memory.usage_in_bytes"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening memory.usage_in_bytes: %w", err)
 	}
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) 
 	dir := h.Dir("memory", path)
 	fd, err := unix.Open(filepath.Join(dir, "memory.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening memory.events: %w", err)
 	}
 	n := &MemoryNotifier{mechanism: "memory.high and memory.events", fd: fd, events: unix.POLLPRI, usageFD: -1, highFile: filepath.Join(dir, "memory.high")}
 	if err := n.SetLevel(level); err != nil {

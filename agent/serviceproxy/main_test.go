@@ -19,7 +19,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if os.Getenv(childEnv) != "" {
-		if lo, err := netlink.LinkByName("lo"); err != nil || netlink.LinkSetUp(lo) != nil {
+		lo, err := netlink.LinkByName("lo")
+		if err == nil {
+			err = netlink.LinkSetUp(lo)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "service proxy tests: setting up the loopback device:", err)
 			os.Exit(1)
 		}

@@ -38,11 +38,11 @@ func OpenNode(h *cgroup.Host, node, pods string) (*Node, error) {
 		g.Close()
 		return nil, fmt.Errorf("opening /proc/loadavg: %w", err)
 	}
-	m.pidMax, err = maxProcesses()
-	if err != nil {
+	if m.pidMax, err = maxProcesses(); err != nil {
 		m.Close()
+		return nil, err
 	}
-	return m, err
+	return m, nil
 }
 
 // Close closes the files.

@@ -44,7 +44,7 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 	})
 	elapsed := time.Since(start)
 	wg.Wait()
-	fmt.Fprintf(out, "sent %d failed %d in %.1f s\n", sent, r.failed, elapsed.Seconds())
+	fmt.Fprintf(out, "sent %d failed %d in %.1f s, slowest response %.1f s\n", sent, r.failed, elapsed.Seconds(), r.slowest.Seconds())
 	return err
 }
 
@@ -52,19 +52,22 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 type requester struct {
 	client *http.Client
 
-	mu     sync.Mutex
-	out    io.Writer
-	failed int
+	mu      sync.Mutex
+	out     io.Writer
+	failed  int
+	slowest time.Duration // of the responses
 }
 
-// request sends a request and records its failure.
+// request sends a request and records its duration or failure.
 func (r *requester) request(url string) {
+	start := time.Now()
 	err := r.get(url)
-	if err == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err == nil {
+		r.slowest = max(r.slowest, time.Since(start))
+		return
+	}
 	if r.failed++; r.failed <= maxFailuresShown {
 		fmt.Fprintf(r.out, "%s %v\n", time.Now().Format("15:04:05.000"), err)
 	}
@@ -81,7 +84,11 @@ func (r *requester) get(url string) (err error) {
 		}
 	}()
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
-		DNSDone:      func(i httptrace.DNSDoneInfo) { step.Store(fmt.Sprintf("resolved the name, error %v", i.Err)) },
+		DNSDone: func(i httptrace.DNSDoneInfo) {
+			if i.Err == nil {
+				step.Store("resolved the name")
+			}
+		},
 		GotConn:      func(i httptrace.GotConnInfo) { step.Store("connected from " + i.Conn.LocalAddr().String()) },
 		WroteRequest: func(httptrace.WroteRequestInfo) { step.Store("wrote the request, " + step.Load().(string)) },
 	})

@@ -35,8 +35,9 @@ func drainCommand() *cobra.Command {
 		Use:   "drain NODE...",
 		Short: "Drain nodes, or preview the drain (--what-if)",
 		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a
-workload at a time. The next pod is evicted when the replacement is Ready. The
-command ends when the evicted pods are deleted, or when waiting cannot help.
+workload at a time. The next pod of the workload is evicted when the replacement
+is Ready. The command ends when the evicted pods are deleted, or when waiting
+cannot help.
 After Ctrl-C the nodes stay cordoned; run the same command again to continue.
 Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
 

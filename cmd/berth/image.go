@@ -34,8 +34,8 @@ and works whether the agent runs or not. A node that uses containerd has its
 images there (ctr -n k8s.io images).
 
 Images are unpacked inside their own directory. Images that try to escape from
-it are refused, and device files are omitted. An image may have up to 32 GiB and
-500,000 files.`,
+it, or have device files outside of /dev, are refused. An image may have up to
+32 GiB unpacked, 500,000 entries and 120 layers.`,
 		Example: `  berth image pull busybox:1
   docker save app:v2 | berth image load -
   berth image ls`,

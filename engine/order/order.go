@@ -18,7 +18,7 @@ func Max(a, b time.Time) time.Time {
 	return b
 }
 
-// Earliest returns the earlier of two times; the zero time means never.
+// Earliest returns the earliest of the times. The zero time means never; it is returned if all times are zero.
 func Earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {

@@ -83,7 +83,7 @@ func UseEmbedded(requested string, endpointSet bool, criErr error, dir string) (
 		return false, PermanentError(criErr)
 	case runtimeEmbedded:
 		if endpointSet {
-			return false, errors.New("--runtime embedded: has no socket; remove --runtime-endpoint")
+			return false, errors.New("--runtime-endpoint: must not be set with --runtime embedded, which has no socket")
 		}
 		return true, checkEmbedded(dir)
 	case RuntimeAuto:

@@ -37,7 +37,7 @@ func TestUseEmbedded(t *testing.T) {
 		"auto with --runtime-endpoint": {RuntimeAuto, true, errNoCRI, false, "no CRI"},
 		"cri, not available":           {runtimeCRI, false, errNoCRI, false, "no CRI"},
 		"embedded, CRI available":      {runtimeEmbedded, false, nil, true, embeddedErr},
-		"embedded with a socket":       {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
+		"embedded with a socket":       {runtimeEmbedded, true, nil, false, "--runtime-endpoint: must not be set with --runtime embedded"},
 		"another runtime":              {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
 		embed, err := UseEmbedded(tc.requested, tc.endpointSet, tc.cri, "")

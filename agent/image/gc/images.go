@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -140,7 +141,7 @@ func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.freeSpace(ctx, unused, 1<<62, now)
+	_, err = c.freeSpace(ctx, unused, math.MaxInt64, now)
 	return err
 }
 

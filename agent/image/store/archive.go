@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
@@ -190,10 +191,15 @@ const (
 	maxIndexDepth = 4
 	// maxPlatforms is the number of platforms that an error names.
 	maxPlatforms = 10
+	// maxPlatformLength is the length of the longest platform that an error names, in bytes.
+	maxPlatformLength = 100
 )
 
-// addOtherPlatform records the platform of an image for other machines.
+// addOtherPlatform records the platform of an image for other machines, unless it is not fit for an error.
 func (a *archive) addOtherPlatform(platform string) {
+	if len(platform) > maxPlatformLength || strings.ContainsFunc(platform, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return
+	}
 	if len(a.platforms) < maxPlatforms && !slices.Contains(a.platforms, platform) {
 		a.platforms = append(a.platforms, platform)
 	}
