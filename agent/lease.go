@@ -49,7 +49,7 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 			ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease, OwnerReferences: n.leaseOwners()},
 			Spec: coordinationv1.LeaseSpec{
 				HolderIdentity:       &n.manifest.Name,
-				LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
+				LeaseDurationSeconds: ptr.To(int32(LeaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
 				RenewTime:            ptr.To(metav1.NewMicroTime(a.env.now())),
 			},
 		}, metav1.CreateOptions{})

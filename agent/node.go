@@ -288,7 +288,7 @@ func (a *Agent) handleNode(object *corev1.Node) {
 	merged := *n.manifest
 	merged.Labels, merged.Spec.Taints = object.Labels, object.Spec.Taints
 	merged.Status.Allocatable = mergeAllocatable(merged.Status.Allocatable, &object.Status, merged.Status.Capacity)
-	if !equality.Semantic.DeepEqual(merged.Status.Allocatable, object.Status.Allocatable) {
+	if !hasResources(object.Status.Allocatable, merged.Status.Allocatable) {
 		a.Report(object.Name) // an administrator has changed the capacity
 	}
 	if previous := n.observed; previous != nil && maps.Equal(previous.Labels, merged.Labels) && equality.Semantic.DeepEqual(previous.Spec.Taints, merged.Spec.Taints) &&

@@ -32,6 +32,22 @@ func mergeAllocatable(reported corev1.ResourceList, observed *corev1.NodeStatus,
 	return withUnreported(out, observed.Capacity, capacity)
 }
 
+// hasResources reports whether a list has the same quantities as another. A resource that the other has with quantity 0
+// may be missing.
+func hasResources(list, other corev1.ResourceList) bool {
+	for name, q := range other {
+		if got := list[name]; got.Cmp(q) != 0 {
+			return false
+		}
+	}
+	for name := range list {
+		if _, ok := other[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // isExtendedResource reports whether the name has a domain other than kubernetes.io.
 func isExtendedResource(name corev1.ResourceName) bool {
 	domain, _, ok := strings.Cut(string(name), "/")

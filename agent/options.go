@@ -14,7 +14,7 @@ import (
 // Heartbeat defaults of the kubelet.
 const (
 	LeaseRenewal          = 10 * time.Second
-	leaseDurationRenewals = 4 // Lease duration, in renewal intervals
+	LeaseDurationRenewals = 4 // Lease duration, in renewal intervals
 	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written immediately
 	StatusInterval        = 5 * time.Minute
 )

@@ -10,12 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/sim/store"
 )
 
 // Request is an actor's request to the API server.
 type Request struct {
 	Kind, Key string // request kind and object, for faults
-	IsRead    bool
+	// ObjectKind is the kind of the object. Only clients of sim/kubeclient set it.
+	ObjectKind store.Kind
+	IsRead     bool
 	// Deadline is when the sender stops waiting for a response; zero: never.
 	Deadline time.Time
 	Execute  func() error

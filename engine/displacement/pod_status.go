@@ -1,6 +1,10 @@
 package displacement
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+)
 
 // CauseFromStatus returns the cause that a pod's status shows. It evaluates the reason of the
 // DisruptionTarget condition (empty if that is not True), and the pod's own reason and message. None means
@@ -15,7 +19,7 @@ func CauseFromStatus(condition, reason, message string) Cause {
 			return c
 		}
 	}
-	rejected := strings.HasPrefix(message, "Pod was rejected") || condition == "" && strings.HasPrefix(message, pressureRejection)
+	rejected := strings.HasPrefix(message, "Pod was rejected") || condition == "" && isPressureRejection(message)
 	switch {
 	case reason == "Terminated" && condition == reasonKubelet, reason == "NodeShutdown":
 		return Shutdown
@@ -31,13 +35,17 @@ func CauseFromStatus(condition, reason, message string) Cause {
 	return None
 }
 
-// pressureRejection starts the kubelet's message for a pod that it rejects because of node pressure.
-const pressureRejection = "The node had condition: ["
+// isPressureRejection reports whether a message is the kubelet's for a pod that it rejects because of node pressure.
+// Kubelets before 1.29 do not add the prefix.
+func isPressureRejection(message string) bool {
+	_, ok := nodepressure.RejectingConditions(strings.TrimPrefix(message, "Pod was rejected: "))
+	return ok
+}
 
 // AvoidCause returns the cause of the Avoid Hold that follows from a displacement with the given
 // message. A pod that was rejected because of node pressure can return when the pressure ends.
 func (c Cause) AvoidCause(message string) Cause {
-	if c == Admission && strings.Contains(message, pressureRejection) {
+	if c == Admission && isPressureRejection(message) {
 		return Pressure
 	}
 	return c

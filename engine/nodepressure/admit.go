@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -14,22 +15,36 @@ func (m *Machine) Admit(p *model.Pod, spec *EvictionSpec) (ok bool, reason, mess
 }
 
 func admit(conditions *[model.NumPressures]Condition, p *model.Pod, spec *EvictionSpec) (ok bool, reason, message string) {
-	var names string
+	var names []string
 	for _, k := range []model.Pressure{model.DiskPressure, model.MemoryPressure, model.PIDPressure} { // by name
 		if conditions[k].True {
-			names += " " + conditionTypes[k]
+			names = append(names, conditionTypes[k])
 		}
 	}
-	if names == "" || Critical(p, spec) {
+	if len(names) == 0 || Critical(p, spec) {
 		return true, "", ""
 	}
-	if names[1:] == conditionTypes[model.MemoryPressure] {
+	if len(names) == 1 && names[0] == conditionTypes[model.MemoryPressure] {
 		taint := model.MemoryPressure.Taint()
 		if !p.Spec.BestEffort || slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&taint, false) }) {
 			return true, "", ""
 		}
 	}
-	return false, ReasonEvicted, "The node had condition: [" + names[1:] + "]. "
+	return false, ReasonEvicted, RejectionMessage(names...)
+}
+
+const rejectionPrefix = "The node had condition: ["
+
+// RejectionMessage returns the kubelet's message for a pod that a node with the given conditions rejects.
+func RejectionMessage(conditions ...string) string {
+	return rejectionPrefix + strings.Join(conditions, " ") + "]. "
+}
+
+// RejectingConditions returns the conditions in a message of RejectionMessage. ok is false for other messages.
+func RejectingConditions(message string) (conditions []string, ok bool) {
+	list, ok := strings.CutPrefix(message, rejectionPrefix)
+	list, _, _ = strings.Cut(list, "]")
+	return strings.Fields(list), ok
 }
 
 var conditionTypes = [model.NumPressures]string{"MemoryPressure", "DiskPressure", "PIDPressure"}

@@ -70,19 +70,6 @@ type Spec struct {
 	MaxBackoff time.Duration
 }
 
-// WithoutProbes returns the specification without probes: running containers are ready.
-func (s Spec) WithoutProbes() Spec {
-	for _, cs := range []*[]Container{&s.Init, &s.Containers} {
-		out := make([]Container, len(*cs))
-		for i, c := range *cs {
-			c.Probes = 0
-			out[i] = c
-		}
-		*cs = out
-	}
-	return s
-}
-
 // Phase is the pod's phase.
 type Phase uint8
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // nodeEviction returns the cause for which the node evicted or rejected the pod. It returns nil if neither happened, or
@@ -59,14 +60,13 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 		e.Pressure = model.DiskPressure
 		return e
 	}
-	names, ok := strings.CutPrefix(message, "The node had condition: [")
-	if !ok || pod.Status.Reason != "Evicted" {
+	names, ok := nodepressure.RejectingConditions(message)
+	if !ok || pod.Status.Reason != nodepressure.ReasonEvicted {
 		return nil
 	}
 	// Of several conditions, use the one that rejects the most pods.
-	names, _, _ = strings.Cut(names, "]")
 	for _, k := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
-		if slices.Contains(strings.Fields(names), string(k)) {
+		if slices.Contains(names, string(k)) {
 			e.Pressure, _ = conditionPressure(k)
 			return e
 		}

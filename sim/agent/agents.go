@@ -58,20 +58,20 @@ func (a *Agents) sorted() []*machine {
 	return out
 }
 
-// machine returns the machine of a node, or nil if the node has never existed.
-func (a *Agents) machine(node string) *machine {
+// findMachine returns the machine of a node, or nil if the node has never existed.
+func (a *Agents) findMachine(node string) *machine {
 	if m := a.machines[node]; m != nil {
 		return m
 	}
 	o, _ := a.w.API().Get(store.Nodes, node)
 	if n, ok := o.(*corev1.Node); ok {
-		return a.machineOf(n)
+		return a.ensureMachine(n)
 	}
 	return nil
 }
 
-// machineOf returns the machine of a node. It creates the machine if it does not exist.
-func (a *Agents) machineOf(n *corev1.Node) *machine {
+// ensureMachine returns the machine of a node. It creates the machine if it does not exist.
+func (a *Agents) ensureMachine(n *corev1.Node) *machine {
 	m := a.machines[n.Name]
 	if m == nil {
 		m = newMachine(a, n, len(a.machines))
@@ -84,12 +84,12 @@ func (a *Agents) machineOf(n *corev1.Node) *machine {
 func (a *Agents) Change(c store.Change) {
 	switch o := c.Object().(type) {
 	case *corev1.Pod:
-		if m := a.machine(o.Spec.NodeName); m != nil {
+		if m := a.findMachine(o.Spec.NodeName); m != nil {
 			m.observePod(o, c.New == nil)
 		}
 	case *corev1.Node:
 		if c.New != nil {
-			a.machineOf(o).observeNode(o)
+			a.ensureMachine(o).observeNode(o)
 		}
 	}
 }
@@ -100,9 +100,9 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 	for _, o := range list {
 		switch o := o.(type) {
 		case *corev1.Node:
-			a.machineOf(o).observeNode(o)
+			a.ensureMachine(o).observeNode(o)
 		case *corev1.Pod:
-			if o.Spec.NodeName != "" && a.machine(o.Spec.NodeName) != nil {
+			if o.Spec.NodeName != "" && a.findMachine(o.Spec.NodeName) != nil {
 				bound[o.Spec.NodeName] = append(bound[o.Spec.NodeName], o)
 			}
 		}
@@ -118,7 +118,7 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 // Kill implements sim.Actor: it stops every running agent, and starts it again after d.
 func (a *Agents) Kill(d time.Duration) {
 	for _, o := range slices.Clone(a.w.API().List(store.Nodes)) {
-		if m := a.machine(o.GetName()); !m.stopped {
+		if m := a.findMachine(o.GetName()); !m.stopped {
 			a.StopAgent(m.name)
 			a.w.After(d, func() { a.StartAgent(m.name) })
 		}
@@ -135,7 +135,14 @@ func (a *Agents) listPods(node string) (out []*corev1.Pod) {
 	return out
 }
 
-// observeResize restarts the agent of a machine whose resources a scenario has changed.
+// exists reports whether the API has a pod.
+func (a *Agents) exists(p *corev1.Pod) bool {
+	stored := a.w.API().Pod(store.KeyOf(p))
+	return stored != nil && stored.UID == p.UID
+}
+
+// observeResize restarts the agent of a machine whose resources a scenario has changed. An agent that is not connected is
+// restarted later, see connect.
 func (a *Agents) observeResize(c store.Change) {
 	n, ok := c.New.(*corev1.Node)
 	if !ok || c.Old == nil {
@@ -146,7 +153,7 @@ func (a *Agents) observeResize(c store.Change) {
 		return
 	}
 	a.w.After(0, func() {
-		if m.process != nil {
+		if m.process != nil && m.isConnected() {
 			m.stop()
 			m.restart()
 		}

@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"errors"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -32,7 +29,7 @@ func (c *connection) Pod(string) *corev1.Pod { return nil }
 // The seed decides whether a request in flight is executed when the agent is killed.
 func (c *connection) Send(r *sim.Request) {
 	p, w := c.p, c.p.m.a.w
-	if strings.HasPrefix(r.Key, corev1.NamespaceNodeLease+"/") {
+	if r.ObjectKind == store.Leases {
 		return // the type leases renews the Lease; the agent's own renewal never gets a response
 	}
 	fault := sim.NoFault
@@ -65,6 +62,3 @@ func (m *machine) transmit(arrive func()) {
 		arrive()
 	})
 }
-
-// errNotReady is the error of the readiness check of a node for which the scenario reports Ready=False.
-var errNotReady = errors.New("the scenario reports Ready=False")

@@ -125,7 +125,7 @@ func (l *leases) write(node string, renewed metav1.MicroTime) {
 		})
 		return
 	}
-	seconds := int32(4 * agent.LeaseRenewal / time.Second)
+	seconds := int32(agent.LeaseDurationRenewals * agent.LeaseRenewal / time.Second)
 	_ = l.w.API().Create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: node},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &node, LeaseDurationSeconds: &seconds, RenewTime: &renewed}})
 }

@@ -16,7 +16,7 @@ func (a *Agents) silence(node string) {
 
 // StopAgent stops the agent of a node; its pods keep running.
 func (a *Agents) StopAgent(node string) {
-	if m := a.machine(node); m != nil {
+	if m := a.findMachine(node); m != nil {
 		m.stopped = true
 		m.stop()
 		a.silence(node)
@@ -25,7 +25,7 @@ func (a *Agents) StopAgent(node string) {
 
 // StartAgent starts the agent of a node from a list.
 func (a *Agents) StartAgent(node string) {
-	m := a.machine(node)
+	m := a.findMachine(node)
 	if m == nil || !m.stopped {
 		return
 	}
@@ -37,15 +37,15 @@ func (a *Agents) StartAgent(node string) {
 
 // Partition disconnects a node from the API: its agent keeps running.
 func (a *Agents) Partition(node string) {
-	if m := a.machine(node); m != nil {
+	if m := a.findMachine(node); m != nil {
 		m.partitioned = true
 		a.silence(node)
 	}
 }
 
-// Reconnect ends Partition: the agent gets the changes that it has missed, and its requests continue.
+// Reconnect ends Partition: the agent lists its node and its pods, and its requests continue.
 func (a *Agents) Reconnect(node string) {
-	m := a.machine(node)
+	m := a.findMachine(node)
 	if m == nil || !m.partitioned {
 		return
 	}
@@ -60,17 +60,22 @@ func (a *Agents) Reconnect(node string) {
 	}
 }
 
-// connect makes a node's agent list its pods and write the node's status, after the latency. It starts a stopped agent.
+// connect makes a node's agent list its node and its pods and write the node's status, after the latency. Until then it
+// gets no changes. connect starts a stopped agent, and restarts an agent whose node was recreated or resized.
 func (a *Agents) connect(m *machine) {
 	delete(a.silentSince, m.name)
+	m.connecting++
 	a.w.After(a.w.Latency(), func() {
-		if a.IsSilent(m.name) {
+		if m.connecting--; !m.isConnected() {
 			return
 		}
-		if m.process == nil {
+		n := m.readNode()
+		if m.process == nil || !m.process.serves(n) {
+			m.stop()
 			m.restart()
 			return
 		}
+		m.observeNode(n)
 		m.replacePods(a.listPods(m.name))
 		m.writeStatus()
 	})
@@ -79,7 +84,7 @@ func (a *Agents) connect(m *machine) {
 // Recover restarts stopped agents, reconnects partitioned nodes, and ends reported conditions.
 func (a *Agents) Recover() {
 	for _, m := range a.sorted() {
-		m.clearReports()
+		m.clearConditions()
 		a.StartAgent(m.name)
 		a.Reconnect(m.name)
 	}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/agent"
@@ -23,6 +24,7 @@ type process struct {
 	pressure *scripted.Manager
 	report   func(runtime.Report)
 	manifest *corev1.Node
+	uid      types.UID // of the node with which the agent was started
 	group    coroutine.Group
 	tasks    []func()  // to be started as coroutines
 	entered  bool      // enter is running
@@ -33,22 +35,19 @@ type process struct {
 
 // newProcess returns an agent that is not started.
 func newProcess(m *machine, n *corev1.Node, deferStatus bool) (*process, error) {
-	p := &process{m: m, manifest: agent.AdoptedManifest(withStorage(n))}
+	p := &process{m: m, uid: n.UID, manifest: agent.AdoptedManifest(withStorage(n))}
 	p.manifest.CreationTimestamp, p.manifest.Spec.PodCIDR = n.CreationTimestamp, m.podCIDR
 	clients := kubeclient.New(m.a.w, &connection{p}, &p.group)
 	env := p.environment()
 	nodes := []*corev1.Node{p.manifest}
-	p.pressure = scripted.New(scripted.Options{Nodes: nodes, Config: m.a.o.Pressure, Reserve: m.a.o.Reserve, Environment: env, OnEffect: m.logEffect})
+	p.pressure = scripted.New(scripted.Options{Nodes: nodes, Config: m.a.o.Pressure, Reserve: m.a.o.Reserve, Environment: env,
+		OnEffect: m.logEffect, OnInvalidAnnotation: m.logInvalidAnnotation})
 	var err error
 	p.agent, err = agent.New(agent.Options{
 		Client: clients.Kubernetes, Environment: env, Nodes: nodes, ExternallyRegistered: true, DeferStatus: deferStatus, Metrics: m.a.metrics,
-		Pressure: func(name string) agent.PressureManager { return conditions{p.pressure.Node(name), m} },
-		Ready: func(string) error {
-			if m.reports[corev1.NodeReady] == corev1.ConditionFalse {
-				return errNotReady
-			}
-			return nil
-		},
+		Pressure:             func(name string) agent.PressureManager { return conditions{p.pressure.Node(name), m} },
+		Ready:                m.ready,
+		AllowedUnsafeSysctls: []string{"*"}, // a dump does not contain the configuration of its kubelets
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			p.report = report
 			return p.pressure.Runtime(m.runtime)
@@ -77,7 +76,7 @@ func (p *process) start(n *corev1.Node, pods []*corev1.Pod) {
 		p.agent.Start(ctx)
 		p.pressure.Start(ctx, p.agent)
 		p.pressure.Observe(n.Name, pods)
-		p.agent.Restore(pods, []*corev1.Node{withStorage(n)})
+		p.agent.Restore(pods, []*corev1.Node{n})
 	})
 }
 
@@ -86,6 +85,9 @@ func (p *process) stop() {
 	p.stopped = true
 	p.group.Kill()
 }
+
+// serves reports whether the agent was started for this node, and with its resources.
+func (p *process) serves(n *corev1.Node) bool { return p.uid == n.UID && p.hasResources(n) }
 
 // hasResources reports whether a node has the resources that the agent reports.
 func (p *process) hasResources(n *corev1.Node) bool {

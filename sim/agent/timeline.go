@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/engine/nodepressure"
@@ -51,8 +52,8 @@ func (m *machine) logPhase(old, p *corev1.Pod) {
 func rejectionCause(reason, message string) string {
 	switch reason {
 	case nodepressure.ReasonEvicted:
-		_, list, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")
-		return list
+		list, _ := nodepressure.RejectingConditions(message)
+		return strings.Join(list, " ")
 	case nodepressure.ReasonOutOfDisk:
 		return reason
 	}
@@ -105,6 +106,23 @@ func (m *machine) logEffect(_ string, e nodepressure.Effect) {
 	}
 }
 
+// logInvalidAnnotation logs once that an annotation of a pod or of the node is invalid.
+func (m *machine) logInvalidAnnotation(o metav1.Object, message string) {
+	name := store.Key(o.GetNamespace(), o.GetName())
+	text := name + ": " + message
+	if o.GetNamespace() == "" {
+		text = "node " + text
+	}
+	if m.invalidAnnotations[text] {
+		return
+	}
+	if m.invalidAnnotations == nil {
+		m.invalidAnnotations = map[string]bool{}
+	}
+	m.invalidAnnotations[text] = true
+	m.a.w.Log("agent", "usage", name, text)
+}
+
 // EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not change the node's conditions.
 // It reports whether it did: the pod must be on a node whose agent is running and connected.
 func (a *Agents) EvictForPressure(key, resource string) bool {
@@ -112,7 +130,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {
 		return false
 	}
-	m := a.machine(p.Spec.NodeName)
+	m := a.findMachine(p.Spec.NodeName)
 	if m == nil || m.process == nil {
 		return false
 	}

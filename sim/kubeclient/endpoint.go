@@ -31,7 +31,7 @@ type request struct {
 // send sends a request, logs what it changes, and returns the object after it, or the last one if it was deleted.
 func (e endpoint) send(ctx context.Context, r request, execute func(key string) (store.Object, error)) (out store.Object, err error) {
 	key := store.Key(e.namespace, r.name)
-	sent := &sim.Request{IsRead: r.verb == "get" || r.verb == "list"}
+	sent := &sim.Request{ObjectKind: e.kind, IsRead: r.verb == "get" || r.verb == "list"}
 	sent.Kind, sent.Key = e.faultKind(r, key)
 	sent.Execute = func() error {
 		before, _ := e.c.w.API().Get(e.kind, key)

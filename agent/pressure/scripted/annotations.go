@@ -15,10 +15,9 @@ const reasonUnreadableAnnotation = "UnreadableAnnotation"
 // maxEventMessage is the maximum length of an event message in bytes.
 const maxEventMessage = 1000
 
-// reportInvalidAnnotations records an event about a pod's invalid annotations. It repeats the
-// event only if the errors change.
+// reportInvalidAnnotations reports a pod's invalid annotations. It repeats the report only if the errors change.
 func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
-	if s.opts.Events == nil {
+	if s.opts.Events == nil && s.opts.OnInvalidAnnotation == nil {
 		return
 	}
 	text := strings.Join(simulated.InvalidAnnotations(pod), "; and ")
@@ -31,8 +30,14 @@ func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
 		s.reported[pod.UID] = text
 	}
 	s.mu.Unlock()
-	if text != "" && text != last {
+	if text == "" || text == last {
+		return
+	}
+	if s.opts.Events != nil {
 		s.opts.Events.Event(pod, corev1.EventTypeWarning, reasonUnreadableAnnotation, text)
+	}
+	if s.opts.OnInvalidAnnotation != nil {
+		s.opts.OnInvalidAnnotation(pod, text)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -35,7 +36,9 @@ type Options struct {
 	Events  record.EventRecorder // optional
 	// OnEffect is called with each effect of a node's machine before it is executed. Optional.
 	OnEffect func(node string, e nodepressure.Effect)
-	Log      klog.Logger
+	// OnInvalidAnnotation is called for a node or pod with invalid annotations, in addition to the log and Events. Optional.
+	OnInvalidAnnotation func(object metav1.Object, message string)
+	Log                 klog.Logger
 	// Environment replaces the wall clock and goroutines of the process; may be nil.
 	Environment *agent.Environment
 }
@@ -59,12 +62,13 @@ type Manager struct {
 
 	mu       sync.Mutex
 	nodes    map[string]*node     // nodes that have been monitored at least once
+	invalid  map[string]bool      // nodes with an invalid annotation
 	reported map[types.UID]string // errors of annotations that were reported
 }
 
 // New returns a Manager. It logs the nodes with an invalid usage annotation.
 func New(o Options) *Manager {
-	s := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, reported: map[types.UID]string{}}
+	s := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, invalid: map[string]bool{}, reported: map[types.UID]string{}}
 	if s.env == nil {
 		s.env = agent.ProductionEnvironment()
 	}
@@ -166,6 +170,7 @@ func (r observedRuntime) Start(pod *corev1.Pod, container string, attempt int32)
 // Resume implements runtime.Runtime.
 func (r observedRuntime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
 	r.Runtime.Resume(pod, container, since)
+	r.manager.reportInvalidAnnotations(pod)
 	r.manager.watchIfScripted(pod)
 }
 
@@ -207,12 +212,16 @@ func (s *Manager) watchNode(name string) {
 	n := s.nodes[name]
 	if n == nil {
 		object := s.objects[name]
-		if object == nil {
+		if object == nil || s.invalid[name] {
 			return
 		}
 		var err error
 		if n, err = newNode(&s.opts, object, s.now()); err != nil {
-			s.opts.Log.Error(err, "Failed to parse the node's usage annotation", "node", name)
+			s.invalid[name] = true
+			s.opts.Log.Error(err, "Failed to parse the node's annotations", "node", name)
+			if s.opts.OnInvalidAnnotation != nil {
+				s.opts.OnInvalidAnnotation(object, err.Error())
+			}
 			return
 		}
 		s.nodes[name] = n
