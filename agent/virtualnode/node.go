@@ -62,7 +62,8 @@ func (n *Node) setup(o Options) error {
 	if err := os.MkdirAll(n.pool.dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(n.RunDir, 0o700); err != nil {
+	// Root of a user namespace must be able to traverse the path of its root file system.
+	if err := os.MkdirAll(n.RunDir, 0o711); err != nil {
 		return err
 	}
 	// All nodes share the CPUs of the machine.

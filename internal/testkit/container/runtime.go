@@ -58,6 +58,9 @@ func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd
 	n, pid := runtimeCount.Add(1), os.Getpid()
 	// Not t.TempDir, because the path of a socket must be short.
 	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
+	if err == nil {
+		err = os.Chmod(dir, 0o711) // root of a user namespace must be able to traverse it
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
