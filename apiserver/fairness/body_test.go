@@ -73,7 +73,7 @@ func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
 		t.Errorf("8 bytes beyond the total: got status %d, want 429", code)
 	}
 	for user, want := range map[string]string{
-		"a": `bodies of unfinished requests of user "a": 16 bytes: must be at most 12`, "c": "bodies of unfinished requests of all users: 24 bytes: must be at most 20"} {
+		"a": `bytes of bodies of unfinished requests of user "a": 16: must be at most 12`, "c": "bytes of bodies of unfinished requests of all users: must be at most 20"} {
 		charge, err := budget.open(user)
 		if err != nil {
 			t.Fatalf("opening a body of user %s: got error %v, want none", user, err)

@@ -13,22 +13,31 @@ type bodyUse struct {
 
 func (u *bodyUse) add(o bodyUse) { u.bytes, u.bodies = u.bytes+o.bytes, u.bodies+o.bodies }
 
-// check returns a *limitError if u exceeds the limit. owner describes the senders.
-func (u bodyUse) check(limit bodyUse, owner func() string) error {
+// check returns a *limitError if u exceeds the limit. user is "" if u is the use of all users.
+func (u bodyUse) check(limit bodyUse, user string) error {
 	switch {
 	case u.bytes > limit.bytes:
-		return &limitError{fmt.Sprintf("bodies of unfinished requests of %s: %d bytes: must be at most %d", owner(), u.bytes, limit.bytes)}
+		return &limitError{"bytes of bodies of unfinished requests", user, u.bytes, limit.bytes}
 	case u.bodies > limit.bodies:
-		return &limitError{fmt.Sprintf("bodies of %s that have not arrived: %d: must be at most %d", owner(), u.bodies, limit.bodies)}
+		return &limitError{"bodies that have not arrived", user, int64(u.bodies), int64(limit.bodies)}
 	}
 	return nil
 }
 
 // limitError reports that requests of a user, or of all users, exceed a limit.
-type limitError struct{ text string }
+type limitError struct {
+	what       string
+	user       string // "": all users
+	use, limit int64
+}
 
-// Error implements error.
-func (e *limitError) Error() string { return e.text }
+// Error implements error. It does not reveal to a user how much others send.
+func (e *limitError) Error() string {
+	if e.user == "" {
+		return fmt.Sprintf("%s of all users: must be at most %d", e.what, e.limit)
+	}
+	return fmt.Sprintf("%s of user %q: %d: must be at most %d", e.what, e.user, e.use, e.limit)
+}
 
 // bodyBudget limits the bodies of unfinished requests, per user and in total.
 type bodyBudget struct {
@@ -71,10 +80,10 @@ func (c *bodyCharge) change(by bodyUse) error {
 	if ofUser == (bodyUse{}) {
 		delete(b.users, c.user)
 	}
-	if err := ofUser.check(b.perUser, func() string { return fmt.Sprintf("user %q", c.user) }); err != nil {
+	if err := ofUser.check(b.perUser, c.user); err != nil {
 		return err
 	}
-	return b.sum.check(b.total, func() string { return "all users" })
+	return b.sum.check(b.total, "")
 }
 
 // add charges n bytes and returns a *limitError if they exceed the limits. n may be negative.
