@@ -69,7 +69,7 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 20000x -timeout 60m
 
 soak: ## long kill loops, many seeds and 100,000 simulations; prints counts
-	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/image/store ./agent/pods ./agent/runtime/embedded ./agent/volume ./berthtest ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -skip '^TestHostilePods$$' -run 'Soak|RealNodes|Fills|Replay|Fuzz|Kill|Hostile|PlanVolumes|ForceDeletedPod|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./agent/image/store ./agent/pods ./agent/runtime/embedded ./agent/volume ./berthtest ./e2e ./e2e/tenancy -count 1 -v -timeout 180m -skip '^TestHostilePods$$' -run 'Soak|RealNodes|Fills|OpenB|Replay|Fuzz|Kill|Hostile|PlanVolumes|ForceDeletedPod|Equal|Matches|Suggestions|RankSet|BucketIndex|IntSet' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 	BERTH_SOAK=1 $(GO) test ./e2e -count 1 -v -timeout 30m -run '^TestHostilePods$$' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 
 bench-pressure: ## memory pressure: time to SIGKILL, compared with polling (ARGS=-quick, -help)
