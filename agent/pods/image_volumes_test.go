@@ -27,7 +27,14 @@ func imageVolumePod(pod *corev1.Pod) *corev1.Pod {
 func TestRealImageVolume(t *testing.T) { forEachRuntime(t, realImageVolume) }
 
 func realImageVolume(t *testing.T, r *realRuntime) {
-	image, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: "/data/first", Mode: 0o666, Data: []byte("one")}}, {{Path: "/data/second", Mode: 0o666, Data: []byte("two")}}}})
+	first := oci.File{Path: "/data/first", Mode: 0o666, Data: []byte("one")}
+	second := oci.File{Path: "/data/second", Mode: 0o666, Data: []byte("two")}
+	t.Run("two layers", func(t *testing.T) { realImageVolumeOf(t, r, []oci.File{first}, []oci.File{second}) })
+	t.Run("one layer", func(t *testing.T) { realImageVolumeOf(t, r, []oci.File{first, second}) })
+}
+
+func realImageVolumeOf(t *testing.T, r *realRuntime, layers ...[]oci.File) {
+	image, err := oci.Build(oci.Spec{Layers: layers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +42,8 @@ func realImageVolume(t *testing.T, r *realRuntime) {
 	h := newRealHarness(t, nil, r)
 	pod := imageVolumePod(realPod("files", map[string][]string{"a": nil}))
 	a := &pod.Spec.Containers[0]
-	a.Command = []string{"/bin/sh", "-c", "echo $(cat /v/data/first /v/data/second /sub/second); echo x > /v/data/first || echo read-only; touch /sub/new || echo no-new; mount -o remount,rw /v; touch /v/new || echo done; sleep 3600"}
+	a.Command = []string{"/bin/sh", "-c", "echo $(cat /v/data/first /v/data/second /sub/second); echo x > /v/data/first || echo read-only; touch /sub/new || echo no-new; " +
+		"mount -o remount,rw /v; mount -o remount,bind,rw /v; touch /v/new || echo done; sleep 3600"}
 	a.SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}}
 	h.admit(pod)
 	h.waitForStates(pod, "a=running")

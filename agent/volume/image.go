@@ -77,7 +77,7 @@ func mountContent(content []runtime.ImageMount, target string) error {
 		return err
 	}
 	if len(content) != 1 {
-		return fmt.Errorf("unsupported snapshot of %d mounts; use containerd 2.1 or newer, which mounts images itself", len(content))
+		return fmt.Errorf("unsupported snapshot of %d mounts, must be one", len(content))
 	}
 	if err := os.MkdirAll(target, 0o750); err != nil {
 		return err
@@ -87,11 +87,11 @@ func mountContent(content []runtime.ImageMount, target string) error {
 	case "overlay":
 		err = mountLayers(m.Options, target, flags)
 	case "bind":
-		if err = unix.Mount(m.Source, target, "", unix.MS_BIND, ""); err == nil {
-			err = unix.Mount("", target, "", unix.MS_BIND|unix.MS_REMOUNT|flags, "")
-		}
+		// An image of one layer. A container with SYS_ADMIN can make a bind mount writable, but not an overlay of
+		// lower layers, of which the kernel requires two.
+		err = mountLayers([]string{"lowerdir=" + m.Source + ":" + target}, target, flags)
 	default:
-		return fmt.Errorf("unsupported snapshot of type %q, must be overlay or bind; use containerd 2.1 or newer, which mounts images itself", m.Type)
+		return fmt.Errorf("unsupported snapshot of type %q, must be overlay or bind", m.Type)
 	}
 	if err == nil {
 		err = unix.Mount("", target, "", unix.MS_PRIVATE, "")

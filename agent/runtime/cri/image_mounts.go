@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/containerd/containerd/api/services/snapshots/v1"
@@ -23,11 +21,12 @@ var _ runtime.ImageMounts = (*Client)(nil)
 // ownerLabel is the label of snapshots with the owner of MountsOfImage.
 const ownerLabel = "berth.dev/owner"
 
-// MountsOfImage returns the mounts of a read-only snapshot of an image. It returns none for containerd
-// 2.1 or newer and for other runtimes, because it expects them to mount images themselves.
+// MountsOfImage returns the mounts of a read-only snapshot of an image in containerd. containerd 2.1 and newer
+// can mount images, but a container with SYS_ADMIN can make those mounts writable. Other runtimes mount images
+// themselves.
 func (c *Client) MountsOfImage(ctx context.Context, owner, name, image string) ([]runtime.ImageMount, error) {
 	version, err := c.Version(ctx)
-	if err != nil || version.RuntimeName != "containerd" || atLeast(version.RuntimeVersion, 2, 1) {
+	if err != nil || version.RuntimeName != "containerd" {
 		return nil, err
 	}
 	snapshotter, err := c.snapshotter(ctx)
@@ -39,7 +38,7 @@ func (c *Client) MountsOfImage(ctx context.Context, owner, name, image string) (
 		return nil, err
 	}
 	if len(diffs) == 0 {
-		return nil, status.Errorf(codes.InvalidArgument, "image %s has no layers: containerd %s cannot mount it; use containerd 2.1 or newer", image, version.RuntimeVersion)
+		return nil, status.Errorf(codes.InvalidArgument, "image %s has no layers, must have at least one", image)
 	}
 	key := "berth-" + owner + "-" + name
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
@@ -102,16 +101,4 @@ func (c *Client) removeSnapshots(ctx context.Context, snapshotter, owner string)
 			}
 		}
 	}
-}
-
-// atLeast reports whether a version such as 1.6.20~ds1 or v2.1.0 is at least major.minor.
-func atLeast(version string, major, minor int) bool {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	second, _, _ := strings.Cut(rest, ".")
-	a, err := strconv.Atoi(first)
-	if err != nil {
-		return true // a development build
-	}
-	b, _ := strconv.Atoi(strings.TrimRightFunc(second, func(r rune) bool { return r < '0' || r > '9' }))
-	return a > major || a == major && b >= minor
 }
