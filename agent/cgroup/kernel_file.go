@@ -10,7 +10,7 @@ import (
 )
 
 // ErrRemoved is the error of Open and of reads if the cgroup does not exist or was removed.
-var ErrRemoved = errors.New("cgroup was removed")
+var ErrRemoved = errors.New("cgroup does not exist")
 
 // file is a kernel file kept open for repeated reads.
 type file struct {
@@ -49,7 +49,7 @@ func (f *file) read(buf []byte) ([]byte, error) {
 			continue
 		}
 		if errors.Is(err, unix.ENODEV) {
-			return nil, ErrRemoved
+			return nil, fmt.Errorf("%s: %w", f.name, ErrRemoved)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)

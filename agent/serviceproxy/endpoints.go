@@ -32,11 +32,11 @@ type location struct {
 // portKey identifies the port of an EndpointSlice by name.
 type portKey struct{ name, protocol string }
 
-// endpointsByPort returns the endpoints of the slices of one address type, sorted by address. If two
+// endpointsByPort returns the endpoints of the EndpointSlices of one address type, sorted by address. If two
 // slices have the same address, a ready endpoint takes precedence, then a serving one.
-func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) map[portKey][]endpoint {
+func endpointsByPort(endpointSlices []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) map[portKey][]endpoint {
 	out := map[portKey][]endpoint{}
-	for _, s := range slicesOfService {
+	for _, s := range endpointSlices {
 		if s.AddressType != family {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,14 +20,14 @@ type fakeAPI struct {
 	encoded  [][]byte // of the templates
 	nodes    *corev1.NodeList
 	events   chan watch.Event
+	version  atomic.Int64 // the last resource version
 
 	mu       sync.Mutex
 	placed   *corev1.PodList
 	pods     map[string]*trackedPod // by name
 	order    []string               // bound pods that arrived, oldest first
-	version  int64
-	finished int           // arrived pods that were bound or reported
-	changed  chan struct{} // receives a value after finished has changed
+	finished int                    // arrived pods that were bound or reported
+	changed  chan struct{}          // receives a value after finished has changed
 
 	bound, unschedulable, victims int
 }
@@ -69,12 +70,12 @@ func (a *fakeAPI) initPod(pod *corev1.Pod, template int, name string) error {
 	return nil
 }
 
+// nextVersion returns a new resource version. It is safe for concurrent use.
 func (a *fakeAPI) nextVersion() string {
-	a.version++
-	return strconv.FormatInt(a.version, 10)
+	return strconv.FormatInt(a.version.Add(1), 10)
 }
 
-// prepare creates the pods with the indices from up to, but not including, to.
+// prepare returns new pods for the indexes from up to, but not including, to. It adds none to the API.
 func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	pods := make([]*corev1.Pod, 0, to-from)
 	for i := from; i < to; i++ {

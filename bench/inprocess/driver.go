@@ -146,7 +146,7 @@ func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// prepare creates the pods with the indices from up to, but not including, to. It returns nil if pods are
+// prepare returns new pods for the indexes from up to, but not including, to. It returns nil if pods are
 // created on demand.
 func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	if d.workload.OnDemand {
@@ -163,7 +163,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds the pods with the indices from up to, but not including, to, all at once. It runs the machine until
+// arrive adds the pods with the indexes from up to, but not including, to, all at once. It runs the machine until
 // each is finished: bound or, with CountUnschedulable, found unschedulable.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)

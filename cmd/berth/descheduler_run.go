@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -72,7 +73,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err := f.serveStatus(ctx, &serving, restConfig, out, registry, policy, status); err != nil {
 		return err
 	}
-	o.OnSynced = func() { status.synced.Store(true) }
+	o.OnSyncing = func(unsynced func() []string) { status.unsynced.Store(&unsynced) }
 	work := func(ctx context.Context, restConfig *rest.Config) error {
 		status.leading.Store(true)
 		cli.Printf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", restConfig.Host, f.interval, f.mode)
@@ -126,12 +127,22 @@ func readPolicyFile(file string) (config.Descheduler, error) {
 }
 
 // deschedulerReadiness is the state that /readyz reports.
-type deschedulerReadiness struct{ leading, synced atomic.Bool }
+type deschedulerReadiness struct {
+	leading  atomic.Bool
+	unsynced atomic.Pointer[func() []string] // the kinds that are not synced; nil until the informers start
+}
 
 // ready returns why the descheduler is not ready. A standby replica is ready.
 func (r *deschedulerReadiness) ready() error {
-	if r.leading.Load() && !r.synced.Load() {
-		return errors.New("informers: not synced")
+	if !r.leading.Load() {
+		return nil
+	}
+	unsynced := r.unsynced.Load()
+	if unsynced == nil {
+		return errors.New("informers: not started")
+	}
+	if kinds := (*unsynced)(); len(kinds) > 0 {
+		return fmt.Errorf("informers of %s: not synced", strings.Join(kinds, ", "))
 	}
 	return nil
 }

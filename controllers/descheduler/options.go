@@ -53,8 +53,9 @@ type Options struct {
 	CheckExclusive func(context.Context) error
 
 	Metrics *Metrics // nil: unregistered metrics
-	// OnSynced is called when the caches are synced; may be nil.
-	OnSynced func()
+	// OnSyncing is called before the caches sync, unless it is nil or Events is set. unsynced returns the kinds that
+	// are not synced yet, and is safe for concurrent use.
+	OnSyncing func(unsynced func() []string)
 	// OnReport receives the report of each run, OnProgress progress messages; both may be nil.
 	OnReport   func(*Report)
 	OnProgress func(line string)

@@ -46,6 +46,9 @@ func New(o Options) (*Runner, error) {
 			source.WatchHolds(o.Holds)
 		}
 		source.ObserveDetails()
+		if o.OnSyncing != nil {
+			o.OnSyncing(source.Unsynced)
+		}
 		o.Events = source
 	}
 	return newRunner(o), nil
@@ -73,9 +76,6 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer stop()
-	if r.o.OnSynced != nil {
-		r.o.OnSynced()
-	}
 	if r.o.Interval > 0 && !r.o.DryRun {
 		return r.runLoop(ctx)
 	}

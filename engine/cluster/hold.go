@@ -42,7 +42,7 @@ func holdOwnerKey(namespace, uid string) string { return namespace + "/" + uid }
 func (s *State) UpsertHold(h *model.Hold) {
 	if old, ok := s.holds.all.get(h.Key()); ok {
 		s.deleteHold(old)
-		defer s.updateNextHoldEnd(old.Until)
+		defer s.updateNextHoldExpiry(old.Until)
 	}
 	s.revision++
 	s.holds.all.put(h.Key(), h)
@@ -68,7 +68,7 @@ func (s *State) RemoveHold(namespace, name string) *model.Hold {
 		return nil
 	}
 	s.deleteHold(h)
-	s.updateNextHoldEnd(h.Until)
+	s.updateNextHoldExpiry(h.Until)
 	return h
 }
 
@@ -83,7 +83,7 @@ func (s *State) RemoveHolds(drop func(*model.Hold) bool) []*model.Hold {
 		}
 	}
 	if len(out) > 0 {
-		s.findNextHoldEnd()
+		s.findNextHoldExpiry()
 	}
 	return out
 }
@@ -110,18 +110,19 @@ func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 	return s.RemoveHolds(func(h *model.Hold) bool { return !h.Until.After(now) })
 }
 
-// NextHoldEnd returns when the first Hold expires; false if there is none.
-func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
+// NextHoldExpiry returns the time at which the first Hold expires; false if there is none.
+func (s *State) NextHoldExpiry() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
 
-// updateNextHoldEnd recomputes the first expiry if a Hold with that expiry may have been
+// updateNextHoldExpiry recomputes the first expiry if a Hold with that expiry may have been
 // the first.
-func (s *State) updateNextHoldEnd(expiry time.Time) {
+func (s *State) updateNextHoldExpiry(expiry time.Time) {
 	if !expiry.After(s.holds.next) {
-		s.findNextHoldEnd()
+		s.findNextHoldExpiry()
 	}
 }
 
-func (s *State) findNextHoldEnd() {
+// findNextHoldExpiry recomputes the first expiry from all Holds.
+func (s *State) findNextHoldExpiry() {
 	s.holds.next = time.Time{}
 	for i := range s.holds.all.shards {
 		for _, h := range s.holds.all.shards[i].m { // minimum; the order does not matter

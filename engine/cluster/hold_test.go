@@ -67,8 +67,8 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 		t.Error("TakeReleased returned no placeholder, want at least one")
 	}
 	s.RemovePod("new2")
-	if at, ok := s.NextHoldEnd(); !ok || !at.Equal(time.Unix(70, 0)) {
-		t.Errorf("NextHoldEnd() = %v, %t, want 70 s", at, ok)
+	if at, ok := s.NextHoldExpiry(); !ok || !at.Equal(time.Unix(70, 0)) {
+		t.Errorf("NextHoldExpiry() = %v, %t, want 70 s", at, ok)
 	}
 	if expired := s.ExpireHolds(time.Unix(69, 0)); len(expired) != 0 {
 		t.Errorf("after 69 s %d Holds expired, want none", len(expired))
@@ -76,8 +76,8 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 	if expired := s.ExpireHolds(time.Unix(70, 0)); len(expired) != 2 || reserved(s) != "" {
 		t.Errorf("after 70 s %d expired and %q is reserved, want 2 and none", len(expired), reserved(s))
 	}
-	if at, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
-		t.Errorf("after all Holds expired: NextHoldEnd() = %v, %t, and %d Holds remain; want false and none", at, ok, len(s.HoldsOf("x", "o")))
+	if at, ok := s.NextHoldExpiry(); ok || len(s.HoldsOf("x", "o")) != 0 {
+		t.Errorf("after all Holds expired: NextHoldExpiry() = %v, %t, and %d Holds remain; want false and none", at, ok, len(s.HoldsOf("x", "o")))
 	}
 }
 

@@ -42,8 +42,8 @@ type Index struct {
 	groupVersions map[string]uint64
 }
 
-// Row holds the numbers of a node that the fit filter and its scores read for every node. CPU is in
-// millicores and memory in bytes. A Row fills one cache line.
+// Row holds the numbers of a node that the fit filter and its scores read for every node: allocatable amounts, and the
+// sums of the pods as in NodeInfo. CPU is in millicores and memory in bytes. A Row fills one cache line.
 type Row struct {
 	AllocCPU, AllocMem     int64
 	UsedCPU, UsedMem       int64

@@ -12,9 +12,9 @@ type nominatedPods struct {
 	pods  []*model.Pod
 }
 
-// Nominated returns the unassigned pods nominated to a node and the placeholders of its
-// reservations, sorted by namespace and name, without gated pods and pods with resource claims.
-// The slice must not be changed and is valid until the State changes.
+// Nominated returns the unassigned pods nominated to a node and the placeholders of its reservations, sorted by
+// namespace and name. It omits gated pods and pods with resource claims. The slice must not be changed and is valid
+// until the State changes.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil

@@ -123,7 +123,7 @@ func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 	m.requeue(now, pod)
 }
 
-// handleDeadlines handles the nominations, failed nodes and attempts whose deadline has passed.
+// handleDeadlines handles the nominations, preemption failures and attempts whose deadline has passed.
 func (m *Machine) handleDeadlines(now time.Time) {
 	for {
 		t, ok := m.deadlines.next(now)
@@ -133,7 +133,7 @@ func (m *Machine) handleDeadlines(now time.Time) {
 		switch t := t.(type) {
 		case *nomination:
 			m.handleNominationTimeout(now, t)
-		case *failedNodes:
+		case *preemptionFailures:
 			m.resumePreemption(now, t)
 		case *attempt:
 			m.handleAttemptTimeout(now, t)

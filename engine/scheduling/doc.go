@@ -45,7 +45,7 @@
 // flight. Afterwards it schedules the pod again, but selects no other victims before the current ones are deleted or
 // time out. It clears nominations of lower-priority pods to that node. The victims' timeout is the longest grace period
 // plus Config.VictimsTimeout. After preemption on a node has failed, the machine selects that node again only if no
-// other node is a candidate (failed_nodes.go).
+// other node is a candidate (preemption_failures.go).
 //
 // # Holds
 //

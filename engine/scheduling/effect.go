@@ -29,7 +29,7 @@ type ReportUnschedulable struct {
 	ID      uint64
 	Pod     *model.Pod
 	Summary *decision.Summary
-	Attempt int
+	Attempt int  // number of the attempt, from 1; 0: the report is not about an attempt
 	Retry   bool // an earlier report may have been written
 }
 
@@ -105,8 +105,8 @@ type ExtenderResult struct {
 
 // FailedNode is a node that an extender refused.
 type FailedNode struct {
-	Node, Extender, Reason string
-	Unresolvable           bool // preemption cannot help
+	Node, Extender, Reason string // Extender is the URL
+	Unresolvable           bool   // preemption cannot help
 }
 
 // MissedWakeup reports a pod that fits a node although no event requeued it. That is a bug. The pod

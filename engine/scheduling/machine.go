@@ -63,10 +63,10 @@ type Machine struct {
 	volumeBinds    []*attempt // attempts that wait for volumes, in order of their start
 	volumesChanged bool       // an event of this step changed a volume object
 
-	nominations         map[string]*nomination  // by UID
-	nominationsByEffect map[uint64]*nomination  // by the ID of the effect in flight
-	markedVictims       map[string]markedVictim // by UID
-	failedNodes         map[string]*failedNodes // by the preemptor's UID
+	nominations         map[string]*nomination         // by UID
+	nominationsByEffect map[uint64]*nomination         // by the ID of the effect in flight
+	markedVictims       map[string]markedVictim        // by UID
+	preemptionFailures  map[string]*preemptionFailures // by the preemptor's UID
 
 	resizes       map[string]*resize   // deferred resizes by the pod's UID
 	resizesByNode map[string][]*resize // deferred resizes by node name
@@ -89,7 +89,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]profiles.Placer{}, profiles: map[string]*profiles.Profile{},
 		attemptsByEffect: map[uint64]*attempt{}, attempts: map[string]*attempt{},
-		nominations: map[string]*nomination{}, nominationsByEffect: map[uint64]*nomination{}, markedVictims: map[string]markedVictim{}, failedNodes: map[string]*failedNodes{},
+		nominations: map[string]*nomination{}, nominationsByEffect: map[uint64]*nomination{}, markedVictims: map[string]markedVictim{}, preemptionFailures: map[string]*preemptionFailures{},
 		resizes: map[string]*resize{}, resizesByNode: map[string][]*resize{},
 		reports: map[string]*report{}, reportsByEffect: map[uint64]*report{}, summary: newSummary()}
 	for _, p := range cfg.Profiles {
@@ -137,8 +137,8 @@ func (m *Machine) nextWake(now time.Time) time.Time {
 	if len(m.reportRetries) > 0 {
 		wake = order.Earliest(wake, m.reportRetries[0].retryAt)
 	}
-	if end, ok := m.state.NextHoldEnd(); ok {
-		wake = order.Earliest(wake, end)
+	if expiry, ok := m.state.NextHoldExpiry(); ok {
+		wake = order.Earliest(wake, expiry)
 	}
 	for _, p := range m.assumedPressures {
 		wake = order.Earliest(wake, p.NextExpiry())

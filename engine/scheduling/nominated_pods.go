@@ -28,8 +28,8 @@ func (m *Machine) clearNomination(now time.Time, pod *model.Pod) {
 
 // endNomination drops all preemption state of a pod that no longer needs it.
 func (m *Machine) endNomination(now time.Time, uid string) {
-	if f := m.failedNodes[uid]; f != nil {
-		delete(m.failedNodes, uid)
+	if f := m.preemptionFailures[uid]; f != nil {
+		delete(m.preemptionFailures, uid)
 		f.pausedUntil = time.Time{}
 	}
 	m.dropNomination(now, uid)

@@ -114,12 +114,12 @@ func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) 
 		n.choice = 2
 		m.setPhase(n, replanning, time.Time{})
 		m.activate(now, n.uid)
-	case n.choice == 1 && m.failedNodes[n.uid] == nil:
-		m.addFailedNode(n, n.plan.Victims)
+	case n.choice == 1 && m.preemptionFailures[n.uid] == nil:
+		m.addPreemptionFailure(n, n.plan.Victims)
 		m.setPhase(n, replanning, time.Time{})
 		m.activate(now, n.uid)
 	default:
-		f := m.addFailedNode(n, n.plan.Victims)
+		f := m.addPreemptionFailure(n, n.plan.Victims)
 		f.pausedUntil = now.Add(m.cfg.BindTimeout)
 		m.deadlines.add(f.pausedUntil, f)
 		m.clearNomination(now, pod)
@@ -158,7 +158,7 @@ func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	switch {
 	case n.phase == waitingForVictims && len(victims) == 0: // the last one was just deleted
 	case !now.Before(end):
-		m.addFailedNode(n, victims)
+		m.addPreemptionFailure(n, victims)
 		m.clearNomination(now, pod)
 		m.activate(now, n.uid)
 	case n.phase == waitingForVictims:

@@ -28,7 +28,7 @@ func (m *Machine) handleInfeasible(now time.Time, info queue.QueuedPodInfo, pod 
 	}
 	if rec == nil && !callsExtenders {
 		s.Preemption = placer.Preempt(pod, s)
-		if p := s.Preemption; explainer == nil || p == nil || p.Outcome != decision.PreemptionNominated || !m.nodeFailed(pod.UID, p.Node) {
+		if p := s.Preemption; explainer == nil || p == nil || p.Outcome != decision.PreemptionNominated || !m.preemptionFailed(pod.UID, p.Node) {
 			m.requeueUnschedulable(now, info, pod, s)
 			return
 		}

@@ -52,7 +52,7 @@ func createObjects(ctx context.Context, client kubernetes.Interface, w *workload
 	})
 }
 
-// create creates the arriving pods with the indices from to to-1.
+// create creates the arriving pods with the indexes from to to-1.
 func (b *bench) create(s *server, w *workload.Workload, from, to int) error {
 	return parallel(b.ctx, to-from, func(ctx context.Context, i int) error {
 		pod := w.Templates[w.Pods[from+i]].DeepCopy()

@@ -45,8 +45,8 @@ func (b *bench) inProcess() error {
 	fmt.Printf("\nIn process, %d nodes, measured by each process: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is conversion,\n"+
 		"queue, decision, assumption, effect, outcome and confirmation; \"shell\" adds informers and executor on an in-memory API, as kube-scheduler has informers\n"+
 		"and binding cycle. A decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; Berth: around Decide, without preemption)\n\n", b.o.nodes)
-	fmt.Println("| workload | nodes evaluated | pods | kube-scheduler CPU µs | machine CPU µs | times less | shell CPU µs | times less | target | allocations, kube / machine / shell | " +
-		"decision µs, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
+	fmt.Println("| workload | nodes evaluated | pods | kube-scheduler CPU µs | machine CPU µs | ratio | shell CPU µs | ratio | target | allocations, kube / machine / shell | " +
+		"decision µs, kube / berth | ratio | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
 	for _, percentage := range []int32{0, 100} {
@@ -88,7 +88,7 @@ func (b *bench) row(sides []side, s workload.Case, percentage int32, v *verdicts
 		summarize(k, cpu), summarize(o, cpu), speedup, summarize(full, cpu), ratio(k, full, cpu), s.Target, each(allocs), formatFigure(summarize(k, decisionTime).median), formatFigure(summarize(o, decisionTime).median),
 		formatFigure(ratio(k, o, decisionTime).median), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
 	if percentage == 0 { // the targets compare with a kube-scheduler that samples
-		v.add(fmt.Sprintf("%s: %s times less CPU, target %.0f", s.Name, formatFigure(speedup.median), s.Target), speedup.median >= s.Target)
+		v.add(fmt.Sprintf("%s: CPU ratio %s, target %.0f", s.Name, formatFigure(speedup.median), s.Target), speedup.median >= s.Target)
 		a := summarize(o, allocs).median
 		v.add(fmt.Sprintf("%s: %s allocations a pod, target %d", s.Name, formatFigure(a), allocsTarget), a <= allocsTarget)
 	}

@@ -88,7 +88,7 @@ func (b *bench) prepare() error {
 func (b *bench) printHeader() {
 	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, measured by each process. CPU seconds of one pass, medians and\n" +
 		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: placement finds each move, which must be debited and improve the goal.\n\n")
-	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | times less | target | planned CPU s | times less | evictions: descheduler / compatible / planned (refused) | allocations | MiB peak |")
+	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | ratio | target | planned CPU s | ratio | evictions: descheduler / compatible / planned (refused) | allocations | MiB peak |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }
 

@@ -17,8 +17,7 @@ type workloadKind struct {
 	name  string
 	nodes int
 	make  func(name string, nodes int) *Workload
-	// target is the project's target: how many times less CPU than the Kubernetes descheduler
-	// Berth should use; 0 for none.
+	// target is the required ratio of the Kubernetes descheduler's CPU time to Berth's; 0 for none.
 	target float64
 }
 

@@ -12,7 +12,7 @@ type Case struct {
 	Name   string
 	Pods   int     // measured pods if kube-scheduler samples nodes
 	All    int     // measured pods if kube-scheduler evaluates all nodes
-	Target float64 // how many times less CPU Berth should use
+	Target float64 // required ratio of kube-scheduler's CPU time to Berth's
 	make   func(w *Workload, pods int)
 }
 

@@ -63,8 +63,7 @@ func (a *Agents) findMachine(node string) *machine {
 	if m := a.machines[node]; m != nil {
 		return m
 	}
-	o, _ := a.w.API().Get(store.Nodes, node)
-	if n, ok := o.(*corev1.Node); ok {
+	if n := store.Get[*corev1.Node](a.w.API(), node); n != nil {
 		return a.ensureMachine(n)
 	}
 	return nil
@@ -127,8 +126,8 @@ func (a *Agents) Kill(d time.Duration) {
 
 // listPods returns the stored pods of a node.
 func (a *Agents) listPods(node string) (out []*corev1.Pod) {
-	for _, o := range a.w.API().List(store.Pods) {
-		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
+	for p := range store.All[*corev1.Pod](a.w.API()) {
+		if p.Spec.NodeName == node {
 			out = append(out, p)
 		}
 	}

@@ -113,16 +113,14 @@ func (l *leases) renewedAt(node string) time.Time {
 
 func (l *leases) write(node string, renewed metav1.MicroTime) {
 	key := store.Key(corev1.NamespaceNodeLease, node)
-	if o, exists := l.w.API().Get(store.Leases, key); exists {
-		if lease, ok := o.(*coordinationv1.Lease); ok && lease.Spec.RenewTime.Equal(&renewed) {
-			return
+	err := store.Update(l.w.API(), key, store.Precondition{}, func(lease *coordinationv1.Lease) error {
+		if lease.Spec.RenewTime.Equal(&renewed) {
+			return store.ErrUnchanged
 		}
-		_ = l.w.API().Update(store.Leases, key, store.Precondition{}, func(o store.Object) error {
-			if lease, ok := o.(*coordinationv1.Lease); ok {
-				lease.Spec.RenewTime = &renewed
-			}
-			return nil
-		})
+		lease.Spec.RenewTime = &renewed
+		return nil
+	})
+	if err == nil {
 		return
 	}
 	seconds := int32(agent.LeaseDurationRenewals * agent.LeaseRenewal / time.Second)

@@ -56,10 +56,8 @@ func (m *machine) report(r runtime.Report) {
 
 // readNode reads the node from the API. It returns the last delivered node if the API does not have it.
 func (m *machine) readNode() *corev1.Node {
-	if o, ok := m.a.w.API().Get(store.Nodes, m.name); ok {
-		if n, ok := o.(*corev1.Node); ok {
-			return n
-		}
+	if n := store.Get[*corev1.Node](m.a.w.API(), m.name); n != nil {
+		return n
 	}
 	return m.node
 }

@@ -1,3 +1,3 @@
-// Package budgets holds the disruption budgets of a simulated cluster: which pods they cover, the
-// inputs of their status, and the debits in it. Scheduler, eviction API and controllers share it.
+// Package budgets relates the disruption budgets of a simulated cluster to its pods: which pods they cover, and the
+// status that follows. The eviction API and the invariants use it.
 package budgets

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
@@ -157,6 +158,7 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), Requester: "other-client"}, func(displacement.EvictionResponse) {})
+		e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, DeleteOptions: metav1.NewPreconditionDeleteOptions(string(p.UID))}
+		f.w.Displacement.Evict("other-client", p.Namespace, e, func(error) {})
 	}
 }

@@ -56,8 +56,8 @@ func New(o Options) *Cluster {
 	if o.Descheduler != nil {
 		descheduler.Start(w, o.Profiles, o.TieBreakSeed, o.Descheduler)
 	}
-	c.Invariants = invariants.New(w, invariants.Actors{Scheduler: c.Scheduler, Ledger: ledger, Recorder: recorder},
-		invariants.Options{All: o.Audit, Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed, Preemption: o.Preemption, KeepDebits: !o.Evictions.Refund})
+	c.Invariants = invariants.New(w, invariants.Options{All: o.Audit, Scheduler: c.Scheduler, Ledger: ledger, Recorder: recorder,
+		Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed, Preemption: o.Preemption, KeepDebits: !o.Evictions.Refund})
 	return c
 }
 

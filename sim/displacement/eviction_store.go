@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/displacer"
+	"github.com/berthproject/berth/internal/eviction"
 	"github.com/berthproject/berth/sim/kubeclient"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -26,7 +27,7 @@ import (
 // a fault can end the handler there.
 type evictionStore struct {
 	*Server
-	request         *EvictionRequest
+	request         *eviction.Request
 	remainingWrites int // writes until a fault ends the request; negative: none does
 	record          enginedisplacement.Record
 }
@@ -52,29 +53,21 @@ func (s *evictionStore) Pod(_ context.Context, namespace, name string) (*corev1.
 }
 
 func (s *evictionStore) Budget(_ context.Context, namespace, name string) (*policyv1.PodDisruptionBudget, error) {
-	if b := s.budget(store.Key(namespace, name)); b != nil {
+	if b := store.Get[*policyv1.PodDisruptionBudget](s.w.API(), store.Key(namespace, name)); b != nil {
 		return b, nil
 	}
 	return nil, apierrors.NewNotFound(policyv1.Resource("poddisruptionbudgets"), name)
 }
 
-func (s *evictionStore) budget(key string) *policyv1.PodDisruptionBudget {
-	o, _ := s.w.API().Get(store.PodDisruptionBudgets, key)
-	b, _ := o.(*policyv1.PodDisruptionBudget)
-	return b
-}
-
 func (s *evictionStore) UpdateBudget(_ context.Context, b *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
 	key, unchanged := store.KeyOf(b), store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}
 	err := s.write(func() error {
-		return s.w.API().Update(store.PodDisruptionBudgets, key, unchanged, func(o store.Object) error {
-			if stored, ok := o.(*policyv1.PodDisruptionBudget); ok {
-				stored.Status = b.Status
-			}
+		return store.Update(s.w.API(), key, unchanged, func(stored *policyv1.PodDisruptionBudget) error {
+			stored.Status = b.Status
 			return nil
 		})
 	})
-	return s.budget(key), err
+	return store.Get[*policyv1.PodDisruptionBudget](s.w.API(), key), err
 }
 
 // updateConditions updates the conditions of a pod.
@@ -95,19 +88,14 @@ func (s *evictionStore) updateConditions(required store.Precondition, key string
 // Lock does nothing: a request that waits must not block others.
 func (s *evictionStore) Lock() func() { return func() {} }
 
-func (s *evictionStore) Budgets(_ context.Context, p *model.Pod) (out []*policyv1.PodDisruptionBudget, _ error) {
-	for _, key := range s.ledger.BudgetsOf(s.w.API().Pod(p.Key())) {
-		if b := s.budget(key); b != nil {
-			out = append(out, b)
-		}
-	}
-	return out, nil
+func (s *evictionStore) Budgets(_ context.Context, p *model.Pod) ([]*policyv1.PodDisruptionBudget, error) {
+	return s.ledger.BudgetsOf(s.w.API().Pod(p.Key())), nil
 }
 
 func (s *evictionStore) Members(_ context.Context, list []*policyv1.PodDisruptionBudget) (out []*model.Pod, _ error) {
 	seen := map[types.UID]bool{}
 	for _, b := range list {
-		for _, p := range s.ledger.Members(store.KeyOf(b)) {
+		for _, p := range s.ledger.Pods(b) {
 			if !seen[p.UID] {
 				seen[p.UID] = true
 				out = append(out, s.w.BudgetPod(p))
@@ -160,7 +148,7 @@ func (s *evictionStore) Delete(_ context.Context, pod *model.Pod, o metav1.Delet
 		if err := s.w.API().DeletePod(pod.Key(), required, o.GracePeriodSeconds); err != nil || !displaces {
 			return err
 		}
-		s.w.Log("eviction", "displace", pod.Key(), fmt.Sprintf("%s on %s is evicted by %s", pod.Key(), p.Spec.NodeName, cmp.Or(s.request.Requester, "a client")))
+		s.w.Log("eviction", "displace", pod.Key(), fmt.Sprintf("%s on %s is evicted by %s", pod.Key(), p.Spec.NodeName, cmp.Or(s.request.RequestedBy, "a client")))
 		return nil
 	})
 }

@@ -1,7 +1,6 @@
 package displacement
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/berthproject/berth/internal/displacer"
@@ -31,37 +30,9 @@ func NewServer(w *sim.World, ledger *budgets.Ledger, o eviction.Options) *Server
 	client := kubeclient.New(w, w.NewRequester(actor), &s.evictions).Kubernetes
 	s.displacer = displacer.Displacer{Client: client, Now: w.Now, Component: "eviction-api", Instance: actor}
 	w.OnClose(s.evictions.Kill)
-	w.SetEvictionHandler(s.handle)
+	w.SetEvictionHandler(s.Evict)
 	return s
 }
-
-// EvictionResponse is the response of the API server.
-type EvictionResponse struct {
-	Code       int // HTTP status; 0: no response in time
-	Message    string
-	RetryAfter time.Duration
-}
-
-// String returns the response in a line.
-func (r EvictionResponse) String() string {
-	if r.Code == 0 {
-		return "no response"
-	}
-	s := fmt.Sprint(r.Code)
-	if r.Message != "" {
-		s += " " + r.Message
-	}
-	if r.RetryAfter > 0 {
-		s += fmt.Sprintf(" (retry after %v)", r.RetryAfter)
-	}
-	return s
-}
-
-// InjectedFailure is the message of a response that a fault replaced by an error.
-const InjectedFailure = "injected failure"
-
-// Refused is the notice that budgets refused an eviction.
-type Refused struct{}
 
 // sleep suspends the running eviction.
 func (s *Server) sleep(d time.Duration) {

@@ -1,7 +1,6 @@
 package invariants
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/berthproject/berth/engine/scheduling"
@@ -34,8 +33,8 @@ func (a *Checker) checkBind(e scheduling.Bind) {
 	p := a.w.API().Pod(e.Pod.Key())
 	deleted := p == nil || string(p.UID) != uid // no bind can succeed any longer
 	for _, b := range open {
-		if _, known := a.scheduler.Machine().State().NodeID(b.node); b.node != e.Node && known && !deleted {
-			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", e.Pod.Key(), e.Node, b.node))
+		if _, known := a.o.Scheduler.Machine().State().NodeID(b.node); b.node != e.Node && known && !deleted {
+			a.failf("BoundOnce", "pod %s is being bound to %s while a bind to %s may still succeed", e.Pod.Key(), e.Node, b.node)
 		}
 	}
 	a.binds[uid] = append(open, &openBind{node: e.Node})

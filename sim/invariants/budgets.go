@@ -53,16 +53,16 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 		if old == nil && hasFakeOwner(p) {
 			a.noteScaleIncrease(p)
 		}
-		for _, key := range a.ledger.Affected() {
-			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
-			b, ok := o.(*policyv1.PodDisruptionBudget)
-			history := a.budgets[key]
+		for b := range store.All[*policyv1.PodDisruptionBudget](a.w.API()) {
+			covered, covers := a.o.Ledger.Covers(b, old), a.o.Ledger.Covers(b, p)
+			history := a.budgets[store.KeyOf(b)]
+			_, hasEntry := b.Status.DisruptedPods[c.Object().GetName()]
 			switch {
-			case !ok || history == nil:
-			case !a.ledger.Selects(key, old):
+			case history == nil:
+			case !covered && covers:
 				history.lastIncrease = a.w.Now()
-			case a.losesHealthyPod(b, old, p):
-				history.lastLoss = a.w.Now()
+			case covered && isHealthy(old) && !hasEntry && !(covers && isHealthy(p)):
+				history.lastLoss = a.w.Now() // without a debit
 			}
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
@@ -76,32 +76,34 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 // that select other pods of the owner.
 func (a *Checker) noteScaleIncrease(p *corev1.Pod) {
 	owner := metav1.GetControllerOfNoCopy(p)
-	for key, history := range a.budgets {
-		if slices.ContainsFunc(a.ledger.Members(key), func(q *corev1.Pod) bool {
-			o := metav1.GetControllerOfNoCopy(q)
-			return q.Namespace == p.Namespace && o != nil && o.UID == owner.UID
-		}) {
-			history.lastIncrease = a.w.Now()
+	for q := range store.All[*corev1.Pod](a.w.API()) {
+		if o := metav1.GetControllerOfNoCopy(q); q.Namespace != p.Namespace || o == nil || o.UID != owner.UID {
+			continue
+		}
+		for _, b := range a.o.Ledger.BudgetsOf(q) {
+			if history := a.budgets[store.KeyOf(b)]; history != nil {
+				history.lastIncrease = a.w.Now()
+			}
 		}
 	}
 }
 
-// losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
-// budget.
-func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, current *corev1.Pod) bool {
-	_, hasEntry := b.Status.DisruptedPods[old.Name]
-	wasHealthy := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
-	return wasHealthy && !hasEntry && !(a.ledger.Selects(store.KeyOf(b), current) && store.PodReady(current) && current.DeletionTimestamp == nil && !store.Finished(current))
+func isHealthy(p *corev1.Pod) bool {
+	return store.PodReady(p) && p.DeletionTimestamp == nil && !store.Finished(p)
 }
 
-// disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
-// negative.
-func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.ledger.StatusInputs(b, a.ledger.Members(key)).ComputeStatus()
+// disruptionsAllowed returns the number of disruptions that the stored pods allow; it may be negative.
+func (a *Checker) disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
+	c := a.o.Ledger.ComputeStatus(b)
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}
 	return c.CurrentHealthy - c.DesiredHealthy
+}
+
+// refusesDisruption reports whether a budget allows no disruption.
+func (a *Checker) refusesDisruption(b *policyv1.PodDisruptionBudget) bool {
+	return a.disruptionsAllowed(b) <= 0
 }
 
 // checkDebit checks the invariant BudgetRespected for an update of a budget by the scheduler or the API server: the
@@ -123,12 +125,12 @@ func (a *Checker) checkDebit(before, b *policyv1.PodDisruptionBudget) {
 	key := store.KeyOf(b)
 	history := a.budgets[key]
 	if b.Status.DisruptionsAllowed < 0 {
-		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
+		a.failf("BudgetRespected", "budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed)
 	}
 	a.BudgetDebits += len(names)
-	allows := a.disruptionsAllowed(key, before)
-	if healthy := min(a.countHealthy(before, names), taken); healthy > max(allows, 0) && a.w.Now().Sub(history.lastLoss) > maxLag && a.w.Now().Sub(history.lastIncrease) > a.staleness() {
-		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions by the stored state, but %d are debited: %v", key, allows, healthy, names))
+	allows := a.disruptionsAllowed(before)
+	if healthy := min(a.countHealthy(before, names), taken); healthy > max(allows, 0) && a.since(history.lastLoss) > maxLag && a.since(history.lastIncrease) > a.staleness() {
+		a.failf("BudgetRespected", "budget %s allows %d disruptions by the stored state, but %d are debited: %v", key, allows, healthy, names)
 	}
 }
 
@@ -147,7 +149,7 @@ func newEntries(before, b *policyv1.PodDisruptionBudget) (names []string) {
 func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.API().Pod(store.Key(b.Namespace, name))
-		if _, hasEntry := b.Status.DisruptedPods[name]; p != nil && !hasEntry && p.DeletionTimestamp == nil && store.PodReady(p) {
+		if _, hasEntry := b.Status.DisruptedPods[name]; p != nil && !hasEntry && isHealthy(p) {
 			n++
 		}
 	}
@@ -161,7 +163,7 @@ func (a *Checker) checkPreemption(e scheduling.Preempt, victim *corev1.Pod) {
 		return
 	}
 	if p := a.w.API().Pod(preemptor.Key()); p != nil && victim.Spec.Priority != nil && preemptor.Spec.Priority <= *victim.Spec.Priority {
-		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", preemptor.Key(), preemptor.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
+		a.failf("LowerVictims", "pod %s of priority %d displaces %s of priority %d", preemptor.Key(), preemptor.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority)
 	}
 	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", preemptor.Key(), e.Choice))
 	a.checkDisplacedOnce(victim)
@@ -180,16 +182,14 @@ func (a *Checker) checkBudgetEntries(victim *corev1.Pod, actor string) {
 	if !store.PodReady(victim) {
 		return // unhealthy pods do not count
 	}
-	for _, key := range a.ledger.BudgetsOf(victim) {
-		history := a.budgets[key]
-		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
-		b, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || history == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(history.lastIncrease) < a.staleness() {
+	for _, b := range a.o.Ledger.BudgetsOf(victim) {
+		history := a.budgets[store.KeyOf(b)]
+		if history == nil || a.since(a.labelsChanged[victim.UID]) < a.staleness() || a.since(history.lastIncrease) < a.staleness() {
 			continue
 		}
 		refundedAt, refunded := history.refunded[victim.Name] // an actor may still rely on the refunded entry
-		if _, hasEntry := b.Status.DisruptedPods[victim.Name]; !hasEntry && !(refunded && a.w.Now().Sub(refundedAt) < a.staleness()) {
-			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), actor, key))
+		if _, hasEntry := b.Status.DisruptedPods[victim.Name]; !hasEntry && !(refunded && a.since(refundedAt) < a.staleness()) {
+			a.failf("BudgetEntries", "pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), actor, store.KeyOf(b))
 		}
 	}
 }

@@ -24,6 +24,11 @@ import (
 type Options struct {
 	// All enables all checks. Without it the Checker checks only NeverMoves and BoundOnce during the run.
 	All bool
+	// Scheduler, Ledger and Recorder have the state that the invariants refer to. Recorder is the client of the controller of
+	// displacement records.
+	Scheduler *scheduler.Scheduler
+	Ledger    *budgets.Ledger
+	Recorder  *sim.Client
 	// Profiles, TieBreakSeed and Preemption are those of the scheduler.
 	Profiles     []*framework.Profile
 	TieBreakSeed uint64
@@ -32,32 +37,22 @@ type Options struct {
 	KeepDebits bool
 }
 
-// Actors are the actors whose state the invariants refer to.
-type Actors struct {
-	Scheduler *scheduler.Scheduler
-	Ledger    *budgets.Ledger
-	Recorder  *sim.Client // the controller of displacement records
-}
-
 // Checker checks the invariants of a world. Create it with New.
 type Checker struct {
 	BudgetDebits int // number of checked debits
 	Unrecorded   int // displacements whose record was lost because no actor observed them
 
-	w         *sim.World
-	o         Options
-	scheduler *scheduler.Scheduler
-	ledger    *budgets.Ledger
-	recorder  *sim.Client
+	w *sim.World
+	o Options
 
 	labelsChanged map[types.UID]time.Time // creation or last label change
 
 	nodes   map[string]*nodeUsage     // by node
 	budgets map[string]*budgetHistory // by budget
-	records recordAudit
+	records map[types.UID]*podRecord  // by pod
 	binds   openBinds
+	refunds refundAudit
 
-	refunds  refundAudit
 	evicting []sim.Evicting
 	tasks    []sim.Task
 
@@ -70,23 +65,29 @@ type Checker struct {
 const compareInterval = 5 * time.Second
 
 // New returns a Checker that observes the world from now on.
-func New(w *sim.World, actors Actors, o Options) *Checker {
-	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
-		compiled: map[types.UID]*model.Pod{}, binds: openBinds{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
-		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}}}
-	a.refunds.faults = map[string]time.Time{}
-	a.recorder.OnDelivered = a.observeDelivered
+func New(w *sim.World, o Options) *Checker {
+	a := &Checker{w: w, o: o, labelsChanged: map[types.UID]time.Time{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
+		records: map[types.UID]*podRecord{}, binds: openBinds{}, refunds: refundAudit{faults: map[string]time.Time{}}, compiled: map[types.UID]*model.Pod{}}
+	a.o.Recorder.OnDelivered = a.observeDelivered
 	w.OnCommit(a.checkCommit)
 	w.OnNotice(a.observe)
 	return a
 }
 
+// failf records a violation of an invariant.
+func (a *Checker) failf(invariant, format string, values ...any) {
+	a.w.Fail(invariant, fmt.Sprintf(format, values...))
+}
+
+// since returns the time since t.
+func (a *Checker) since(t time.Time) time.Duration { return a.w.Now().Sub(t) }
+
 // observe handles notices of actors.
 func (a *Checker) observe(notice any) {
 	switch n := notice.(type) {
 	case sim.WatchLost:
-		if n.Actor == a.recorder.Name() && n.Kind == store.Pods {
-			a.acceptAfterLostWatch()
+		if n.Actor == a.o.Recorder.Name() && n.Kind == store.Pods {
+			a.acceptMissingRecords(true)
 		}
 	case sim.Evicting:
 		a.evicting = append(a.evicting, n)
@@ -107,8 +108,8 @@ func (a *Checker) observe(notice any) {
 	case sim.Killed:
 		a.refunds.killed = a.w.Now()
 		switch n.Actor {
-		case a.recorder.Name():
-			a.acceptForDeletedPods()
+		case a.o.Recorder.Name():
+			a.acceptMissingRecords(false)
 		case "scheduler":
 			clear(a.binds)
 		}
@@ -126,7 +127,7 @@ func (a *Checker) checkCommit(c store.Change) {
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
-			a.w.Fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName))
+			a.failf("NeverMoves", "pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName)
 		} else if ok && !maps.Equal(old.Labels, p.Labels) {
 			a.labelsChanged[p.UID] = a.w.Now()
 		}
@@ -152,7 +153,7 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 	}
 	a.checkNominatedPods(effects)
 	a.checkPendingPods()
-	if len(effects) == 0 && a.w.Now().Sub(a.comparedAt) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
+	if len(effects) == 0 && a.since(a.comparedAt) > compareInterval && a.w.API().Revision() != a.revision && a.o.Scheduler.IsIdle() {
 		a.comparedAt, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
 	}

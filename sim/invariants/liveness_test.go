@@ -15,7 +15,6 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
-	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -28,7 +27,7 @@ var unfinished = map[string]struct {
 	"replicaset default/rs does not have 2 pods": {"workload", func(_ *testing.T, w *cluster.Cluster) { createReplicaSet(w, 2) }},
 	"budget default/b has an outdated status":    {"disruption", func(t *testing.T, w *cluster.Cluster) { createBudget(t, w, 0) }},
 	"the record of pod default/web does not contain its end": {"records", func(_ *testing.T, w *cluster.Cluster) {
-		w.Displacement.Evict(displacement.EvictionRequest{Pod: "default/web"}, func(displacement.EvictionResponse) {})
+		w.Displacement.Evict("", "default", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, func(error) {})
 	}},
 	"pod default/web is not evicted from node": {"taints", func(t *testing.T, w *cluster.Cluster) {
 		for _, node := range []string{"n1", "n2"} {

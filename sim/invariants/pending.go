@@ -1,7 +1,7 @@
 package invariants
 
 import (
-	"fmt"
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +34,7 @@ func (a *Checker) checkNominatedPods(effects []scheduling.Effect) {
 	if bind == nil || len(bind.Pod.Spec.Claims) > 0 {
 		return
 	}
-	state := a.scheduler.Machine().State()
+	state := a.o.Scheduler.Machine().State()
 	id, ok := state.NodeID(bind.Node)
 	if !ok {
 		return
@@ -51,31 +51,35 @@ func (a *Checker) checkNominatedPods(effects []scheduling.Effect) {
 	}
 	r := &bind.Pod.Spec.Requests
 	if len(nominatedPods) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
-		a.w.Fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, nominatedPods))
+		a.failf("NominatedCapacity", "pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, nominatedPods)
 	}
 }
 
 // checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
 func (a *Checker) checkPendingPods() {
-	m := a.scheduler.Machine()
-	for _, o := range a.w.API().List(store.Pods) {
-		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
-			continue
-		}
-		p := m.State().Pod(string(o.GetUID()))
-		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting || a.profileOf(p) == nil {
-			continue
-		}
+	m := a.o.Scheduler.Machine()
+	for p := range a.pendingPods() {
 		if pool, attempted := m.PodState(p.UID); !attempted && (pool == queue.NotQueued || pool == queue.InFlight) {
-			a.w.Fail("PendingTracked", fmt.Sprintf("pod %s is neither queued (%q) nor being scheduled", p.Key(), pool))
+			a.failf("PendingTracked", "pod %s is neither queued (%q) nor being scheduled", p.Key(), pool)
 		}
 	}
 }
 
-func (a *Checker) profileOf(p *model.Pod) *framework.Profile {
-	i := slices.IndexFunc(a.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
-	if i < 0 {
-		return nil
+// pendingPods returns the pending pods in the scheduler's state, and their profiles.
+func (a *Checker) pendingPods() iter.Seq2[*model.Pod, *framework.Profile] {
+	return func(yield func(*model.Pod, *framework.Profile) bool) {
+		for o := range store.All[*corev1.Pod](a.w.API()) {
+			if o.Spec.NodeName != "" {
+				continue
+			}
+			p := a.o.Scheduler.Machine().State().Pod(string(o.UID))
+			if p == nil || p.NodeName != "" || p.Finished() || p.Deleting {
+				continue
+			}
+			i := slices.IndexFunc(a.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+			if i >= 0 && !yield(p, a.o.Profiles[i]) {
+				return
+			}
+		}
 	}
-	return a.o.Profiles[i]
 }

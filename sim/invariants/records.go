@@ -1,9 +1,6 @@
 package invariants
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,19 +15,27 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// recordAudit tracks displacements and their records.
-type recordAudit struct {
-	events    map[types.UID]int // events with a record, by pod
-	displaced map[types.UID]bool
-	missing   map[types.UID]string // displaced pods without an event, with their keys
-	observed  map[types.UID]bool   // pods whose displacement the displacementrecords controller has observed
+// podRecord is what is known about the displacement of a pod.
+type podRecord struct {
+	events    int    // with a record of the displacement
+	displaced bool   // once
+	observed  bool   // by the controller of displacement records
+	missing   string // the key of the pod, if it was displaced and has no event
 }
 
-// observeDelivered records which displacements the displacementrecords controller has observed.
+// record returns the record of a pod.
+func (a *Checker) record(uid types.UID) *podRecord {
+	if a.records[uid] == nil {
+		a.records[uid] = &podRecord{}
+	}
+	return a.records[uid]
+}
+
+// observeDelivered records which displacements the controller of displacement records has observed.
 func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
 	for _, o := range []store.Object{old, current} {
 		if p, ok := o.(*corev1.Pod); ok && conversion.ActiveDisruptionTarget(p) != nil {
-			a.records.observed[p.UID] = true
+			a.record(p.UID).observed = true
 		}
 	}
 }
@@ -39,7 +44,7 @@ func (a *Checker) observeDelivered(_ store.Kind, old, current store.Object) {
 // must have set the condition.
 func (a *Checker) checkDeletion(n kubeclient.DeletingPod) {
 	if a.o.All && n.Cached != nil && n.Cached.UID != n.Pod.UID {
-		a.w.Fail("DeletesObserved", fmt.Sprintf("%s deletes pod %s with UID %s, and has observed UID %s", n.Actor, store.KeyOf(n.Pod), n.Pod.UID, n.Cached.UID))
+		a.failf("DeletesObserved", "%s deletes pod %s with UID %s, and has observed UID %s", n.Actor, store.KeyOf(n.Pod), n.Pod.UID, n.Cached.UID)
 	}
 	switch cause := n.Cause.(type) {
 	case scheduling.Preempt:
@@ -61,57 +66,50 @@ const recordTimeout = 5 * time.Minute
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
 func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
 	if conversion.ActiveDisruptionTarget(p) == nil {
-		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
+		a.failf("DisplacedOnce", "pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p))
 	}
-	r := &a.records
-	if current := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && current != nil && current.UID == p.UID && store.Finished(current) {
+	r := a.record(p.UID)
+	switch current := a.w.API().Pod(store.KeyOf(p)); {
+	case !r.displaced:
+	case current != nil && current.UID == p.UID && store.Finished(current):
 		return // the pod had finished before a late displacement
+	default:
+		a.failf("DisplacedOnce", "pod %s is displaced twice", store.KeyOf(p))
 	}
-	if r.displaced[p.UID] {
-		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", store.KeyOf(p)))
+	if r.displaced = true; r.events > 0 {
+		return
 	}
-	r.displaced[p.UID] = true
-	if r.events[p.UID] == 0 {
-		r.missing[p.UID] = store.KeyOf(p)
-		a.w.After(recordTimeout, func() {
-			if key := r.missing[p.UID]; key != "" {
-				a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
-			}
-		})
-	}
+	r.missing = store.KeyOf(p)
+	a.w.After(recordTimeout, func() {
+		if r.missing != "" {
+			a.failf("DisplacedOnce", "pod %s was displaced %v ago, but has no record event", r.missing, recordTimeout)
+		}
+	})
 }
 
 // acceptIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
 func (a *Checker) acceptIfNotObserved(uid types.UID) {
-	if isWatching := a.recorder.IsSynced() && a.recorder.Reflector().Watches(store.Pods); !isWatching && a.records.missing[uid] != "" {
-		a.acceptMissingRecord(uid)
+	if r := a.records[uid]; r != nil && !(a.o.Recorder.IsSynced() && a.o.Recorder.Reflector().Watches(store.Pods)) {
+		a.acceptMissingRecord(r)
 	}
 }
 
-// acceptAfterLostWatch accepts missing records of pods whose last change was in flight when the watch
-// broke.
-func (a *Checker) acceptAfterLostWatch() {
-	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
-		key := a.records.missing[uid]
-		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.records.observed[uid] {
-			a.acceptMissingRecord(uid)
+// acceptMissingRecords accepts the missing records of deleted pods when the recording actor is killed. When its watch
+// breaks, it accepts those of pods whose displacement was not delivered yet.
+func (a *Checker) acceptMissingRecords(watchLost bool) {
+	for uid, r := range a.records {
+		if p := a.w.API().Pod(r.missing); r.missing != "" && (p == nil || p.UID != uid) && !(watchLost && r.observed) {
+			a.acceptMissingRecord(r)
 		}
 	}
 }
 
 // acceptMissingRecord counts a record that will never be created.
-func (a *Checker) acceptMissingRecord(uid types.UID) {
-	delete(a.records.missing, uid)
-	a.Unrecorded++
-}
-
-// acceptForDeletedPods accepts missing records of deleted pods when the recording actor is killed.
-func (a *Checker) acceptForDeletedPods() {
-	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
-		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
-			a.acceptMissingRecord(uid)
-		}
+func (a *Checker) acceptMissingRecord(r *podRecord) {
+	if r.missing != "" {
+		r.missing = ""
+		a.Unrecorded++
 	}
 }
 
@@ -121,10 +119,9 @@ func (a *Checker) countRecord(c store.Change) {
 	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {
 		return
 	}
-	r := &a.records
-	r.events[e.Regarding.UID]++
-	delete(r.missing, e.Regarding.UID)
-	if n := r.events[e.Regarding.UID]; n > 1 {
-		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, n))
+	r := a.record(e.Regarding.UID)
+	r.missing = ""
+	if r.events++; r.events > 1 {
+		a.failf("DisplacedOnce", "pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, r.events)
 	}
 }

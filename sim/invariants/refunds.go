@@ -1,7 +1,6 @@
 package invariants
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -52,16 +51,14 @@ func (a *Checker) watchDebits(c store.Change) {
 // checkRefunded checks that the entry of a pod which is not displaced has been removed.
 func (a *Checker) checkRefunded(budget string, debited *corev1.Pod, at time.Time) {
 	key := store.KeyOf(debited)
-	o, _ := a.w.API().Get(store.PodDisruptionBudgets, budget)
-	b, ok := o.(*policyv1.PodDisruptionBudget)
-	p := a.w.API().Pod(key)
-	if !ok || p == nil || p.UID != debited.UID || p.DeletionTimestamp != nil || store.Finished(p) || conversion.ActiveDisruptionTarget(p) != nil {
+	b, p := store.Get[*policyv1.PodDisruptionBudget](a.w.API(), budget), a.w.API().Pod(key)
+	if b == nil || p == nil || p.UID != debited.UID || p.DeletionTimestamp != nil || store.Finished(p) || conversion.ActiveDisruptionTarget(p) != nil {
 		return
 	}
 	entry, hasEntry := b.Status.DisruptedPods[p.Name]
 	begin := at.Add(-refundTimeout) // of the displacement
 	prevented := a.refunds.killed.After(begin) || a.refunds.faults[key].After(begin) || a.refunds.faults[budget].After(begin)
 	if hasEntry && entry.Time.Equal(at) && !prevented {
-		a.w.Fail("DebitRefunded", fmt.Sprintf("pod %s is not displaced, but budget %s has had an entry for it since %v", key, budget, refundTimeout))
+		a.failf("DebitRefunded", "pod %s is not displaced, but budget %s has had an entry for it since %v", key, budget, refundTimeout)
 	}
 }

@@ -15,19 +15,17 @@ import (
 // compareWithStore compares the scheduler's state with the store. Unless settled is set, the
 // scheduler may be ahead: pods may be assumed or being evicted.
 func (a *Checker) compareWithStore(settled bool) {
-	s := a.scheduler
+	s := a.o.Scheduler
 	state := s.Machine().State()
 	stored := cluster.New()
 	for _, o := range a.w.API().List(store.Nodes) {
-		n, ok := s.Converter().Compile(o).(*model.Node)
-		if ok {
+		if n, ok := s.Converter().Compile(o).(*model.Node); ok {
 			stored.UpsertNode(n)
 		}
 	}
 	assumed := false
-	for _, o := range a.w.API().List(store.Pods) {
-		obj, ok := o.(*corev1.Pod)
-		if !ok || store.Finished(obj) {
+	for obj := range store.All[*corev1.Pod](a.w.API()) {
+		if store.Finished(obj) {
 			continue
 		}
 		p := a.compile(obj)
@@ -38,7 +36,7 @@ func (a *Checker) compareWithStore(settled bool) {
 		}
 	}
 	if state.NumNodes() != stored.NumNodes() {
-		a.w.Fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), stored.NumNodes()))
+		a.failf("StateEqualsStore", "%d nodes are in the state, %d in the store", state.NumNodes(), stored.NumNodes())
 		return
 	}
 	for _, id := range stored.NodeIDs() {
@@ -48,7 +46,7 @@ func (a *Checker) compareWithStore(settled bool) {
 		case !ok:
 			a.w.Fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
 		case !reflect.DeepEqual(s.Machine().ReportedNode(want.Model.Name), want.Model):
-			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model))
+			a.failf("StateEqualsStore", "node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model)
 		case !assumed && (len(state.Node(stateID).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(stateID).Used, want.Used)):
 			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s has %d pods using %+v in the state, and %d pods using %+v in the store",
 				want.Model.Name, len(state.Node(stateID).Pods), state.Node(stateID).Used, len(want.Pods), want.Used))
@@ -61,7 +59,7 @@ func (a *Checker) compile(obj *corev1.Pod) *model.Pod {
 	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
 		return p
 	}
-	p := a.scheduler.Converter().Pod(obj)
+	p := a.o.Scheduler.Converter().Pod(obj)
 	a.compiled[obj.UID] = p
 	return p
 }

@@ -19,13 +19,20 @@ import (
 func readEvict(p *parser, w *tokens) {
 	names := p.readNames(w, "the pod")
 	o := w.options("grace=", "by=", "uid=", "dry")
-	e := displacement.EvictionRequest{Requester: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry"), Grace: o.grace()}
+	d := metav1.DeleteOptions{GracePeriodSeconds: o.grace()}
+	if o.values["uid"] != "" {
+		d.Preconditions = metav1.NewUIDPreconditions(o.values["uid"])
+	}
+	if o.has("dry") {
+		d.DryRun = []string{metav1.DryRunAll}
+	}
 	p.addStep(func(r *run) {
 		for _, n := range names {
-			e := e
-			e.Pod = objectKey(store.Pods, n)
-			r.w.Displacement.Evict(e, func(response displacement.EvictionResponse) {
-				r.w.Log("scenario", "response", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, response))
+			pod := objectKey(store.Pods, n)
+			namespace, name, _ := strings.Cut(pod, "/")
+			e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name}, DeleteOptions: &d}
+			r.w.Displacement.Evict(o.values["by"], namespace, e, func(err error) {
+				r.w.Log("scenario", "response", pod, fmt.Sprintf("the eviction of %s returns %s", pod, displacement.DescribeResponse(err)))
 			})
 		}
 	})

@@ -70,9 +70,8 @@ func (s *Summary) collect(w *cluster.Cluster) {
 	s.LastBound, s.LastVictim, s.Events = c.LastBound.Seconds(), c.LastPreemption.Seconds(), w.Steps()
 	s.LatencyP50, s.LatencyP99 = percentiles(c.Latencies)
 	reasons, priorities := map[string]int{}, map[int32]*Priority{}
-	for _, o := range w.API().List(store.Pods) {
-		p, ok := o.(*corev1.Pod)
-		if !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+	for p := range store.All[*corev1.Pod](w.API()) {
+		if store.Finished(p) {
 			continue
 		}
 		var n int32
@@ -133,15 +132,12 @@ func takeSample(w *cluster.Cluster) Sample {
 			}
 		}
 	}
-	for _, o := range w.API().List(store.Nodes) {
-		if n, ok := o.(*corev1.Node); ok {
-			add(allocatable, n.Status.Allocatable)
-		}
+	for n := range store.All[*corev1.Node](w.API()) {
+		add(allocatable, n.Status.Allocatable)
 	}
-	for _, o := range w.API().List(store.Pods) {
-		p, ok := o.(*corev1.Pod)
+	for p := range store.All[*corev1.Pod](w.API()) {
 		switch {
-		case !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		case store.Finished(p):
 		case p.Spec.NodeName == "":
 			s.Pending++
 		default:

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -25,7 +25,7 @@ type Backend struct {
 	// Do calls f at the current virtual time, while nothing else uses the cluster.
 	Do func(f func())
 	// Evict sends an eviction request. It is called by a function that Do calls.
-	Evict func(r displacement.EvictionRequest, onResponse func(displacement.EvictionResponse))
+	Evict sim.EvictionHandler
 	// Ended is closed when the cluster has ended.
 	Ended <-chan struct{}
 }

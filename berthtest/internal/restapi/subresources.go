@@ -1,6 +1,8 @@
 package restapi
 
 import (
+	"cmp"
+	"errors"
 	"io"
 	"net/http"
 
@@ -67,44 +69,30 @@ func (s *Server) evict(q *request) (code int, body io.ReadCloser, err error) {
 	if err := q.readBody(&eviction); err != nil {
 		return 0, nil, err
 	}
-	r := displacement.EvictionRequest{Pod: q.key(), Requester: "test", DryRun: q.isDryRun()}
-	if o := eviction.DeleteOptions; o != nil {
-		r.Grace, r.DryRun = o.GracePeriodSeconds, r.DryRun || len(o.DryRun) > 0
-		if o.Preconditions != nil && o.Preconditions.ResourceVersion != nil {
-			return 0, nil, apierrors.NewBadRequest("deleteOptions.preconditions.resourceVersion: must not be set in virtual time")
-		}
-		if o.Preconditions != nil && o.Preconditions.UID != nil {
-			r.UID = string(*o.Preconditions.UID)
-		}
+	o := cmp.Or(eviction.DeleteOptions, &metav1.DeleteOptions{})
+	if o.Preconditions != nil && o.Preconditions.ResourceVersion != nil {
+		return 0, nil, apierrors.NewBadRequest("deleteOptions.preconditions.resourceVersion: must not be set in virtual time")
 	}
-	responses := make(chan displacement.EvictionResponse, 1)
-	s.Do(func() { s.Evict(r, func(response displacement.EvictionResponse) { responses <- response }) })
+	if q.isDryRun() {
+		o.DryRun = []string{metav1.DryRunAll}
+	}
+	eviction.Name, eviction.DeleteOptions = q.Name, o
+	responses := make(chan error, 1)
+	s.Do(func() { s.Evict("test", q.Namespace, &eviction, func(err error) { responses <- err }) })
 	select {
-	case response := <-responses:
-		return q.evictionResult(response)
+	case err = <-responses:
 	case <-q.Context().Done():
-		return 0, nil, q.Context().Err()
+		err = q.Context().Err()
 	case <-s.Ended:
-		return 0, nil, errEnded
+		err = errEnded
 	}
-}
-
-// evictionResult converts the response of the eviction API.
-func (q *request) evictionResult(r displacement.EvictionResponse) (code int, body io.ReadCloser, err error) {
-	switch r.Code {
-	case http.StatusCreated:
-		return r.Code, reader(success()), nil
-	case 0:
-		return 0, nil, apierrors.NewTimeoutError("no response to the eviction", 0)
-	case http.StatusNotFound:
-		return 0, nil, apierrors.NewNotFound(q.kind.GroupResource(), q.Name)
-	case http.StatusTooManyRequests:
-		err := apierrors.NewTooManyRequests(r.Message, int(r.RetryAfter.Seconds()))
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: r.Message}}
-		return 0, nil, err
-	default:
-		return 0, nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(r.Code), Message: r.Message}}
+	switch {
+	case errors.Is(err, displacement.ErrNoResponse):
+		err = apierrors.NewTimeoutError("no response to the eviction", 0)
+	case err == nil:
+		return http.StatusCreated, reader(success()), nil
 	}
+	return 0, nil, err
 }
 
 // scale returns or changes the Scale of a workload.

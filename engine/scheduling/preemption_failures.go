@@ -10,24 +10,24 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
-// could not be evicted. While such a victim is on the node, preemption chooses the node only if
-// no other node is a candidate.
-type failedNodes struct {
-	uid         string
+// preemptionFailures are the nodes where preemption for a pod failed: victims did not terminate in time or
+// could not be evicted. While such a victim is on the node, preemption chooses the node only if no other
+// node is a candidate.
+type preemptionFailures struct {
+	uid         string              // of the preemptor
 	nodes       map[string][]string // UIDs of the victims, by node
 	pausedUntil time.Time           // end of the pause of preemption for the pod; zero if there is no pause
 }
 
-func (f *failedNodes) due() time.Time { return f.pausedUntil }
-func (f *failedNodes) podUID() string { return f.uid }
+func (f *preemptionFailures) due() time.Time { return f.pausedUntil }
+func (f *preemptionFailures) podUID() string { return f.uid }
 
-// addFailedNode records that preemption of the victims on the nominated node failed.
-func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNodes {
-	f := m.failedNodes[n.uid]
+// addPreemptionFailure records that preemption of the victims on the nominated node failed.
+func (m *Machine) addPreemptionFailure(n *nomination, victims []*model.Pod) *preemptionFailures {
+	f := m.preemptionFailures[n.uid]
 	if f == nil {
-		f = &failedNodes{uid: n.uid, nodes: map[string][]string{}}
-		m.failedNodes[n.uid] = f
+		f = &preemptionFailures{uid: n.uid, nodes: map[string][]string{}}
+		m.preemptionFailures[n.uid] = f
 	}
 	var uids []string
 	for _, v := range victims {
@@ -39,19 +39,19 @@ func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNode
 
 // preemptionPaused reports whether preemption for the pod is paused.
 func (m *Machine) preemptionPaused(uid string) bool {
-	f := m.failedNodes[uid]
+	f := m.preemptionFailures[uid]
 	return f != nil && !f.pausedUntil.IsZero()
 }
 
 // resumePreemption activates a pod whose preemption was paused.
-func (m *Machine) resumePreemption(now time.Time, f *failedNodes) {
+func (m *Machine) resumePreemption(now time.Time, f *preemptionFailures) {
 	f.pausedUntil = time.Time{}
 	m.activate(now, f.uid)
 }
 
-// nodeFailed reports whether preemption for the pod failed on the node and a victim is still on it.
-func (m *Machine) nodeFailed(uid, node string) bool {
-	f := m.failedNodes[uid]
+// preemptionFailed reports whether preemption for the pod failed on the node and a victim is still on it.
+func (m *Machine) preemptionFailed(uid, node string) bool {
+	f := m.preemptionFailures[uid]
 	return f != nil && slices.ContainsFunc(f.nodes[node], func(victim string) bool {
 		v := m.state.Pod(victim)
 		return occupiesNode(v) && v.NodeName == node
@@ -59,13 +59,13 @@ func (m *Machine) nodeFailed(uid, node string) bool {
 }
 
 // findCandidates returns the preemption candidates for an infeasible pod and the selected one.
-// Failed nodes are omitted if there are others.
+// It omits the nodes where preemption failed, if there are others.
 func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec *decision.Record) ([]profiles.Candidate, *decision.Preemption) {
 	all, p := placer.FindCandidates(pod, rec)
 	if p.Outcome != decision.PreemptionNominated {
 		return all, p
 	}
-	remaining := slices.DeleteFunc(slices.Clone(all), func(c profiles.Candidate) bool { return m.nodeFailed(pod.UID, c.Node) })
+	remaining := slices.DeleteFunc(slices.Clone(all), func(c profiles.Candidate) bool { return m.preemptionFailed(pod.UID, c.Node) })
 	if len(remaining) == len(all) {
 		return all, p
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestNextHoldEnd checks that the next expiry is the minimum over all Holds, also after
+// TestNextHoldExpiry checks that the next expiry is the minimum over all Holds, also after
 // many are removed at once.
-func TestNextHoldEnd(t *testing.T) {
+func TestNextHoldExpiry(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := New()
@@ -36,8 +36,8 @@ func TestNextHoldEnd(t *testing.T) {
 					first = h.Until
 				}
 			}
-			if end, ok := s.NextHoldEnd(); !end.Equal(first) || ok == first.IsZero() {
-				t.Fatalf("seed %d: NextHoldEnd() = %v, %t, want %v", seed, end, ok, first)
+			if end, ok := s.NextHoldExpiry(); !end.Equal(first) || ok == first.IsZero() {
+				t.Fatalf("seed %d: NextHoldExpiry() = %v, %t, want %v", seed, end, ok, first)
 			}
 		}
 		rebuilt := New()

@@ -48,7 +48,7 @@ func podWith1000m(name string) *model.Pod {
 	return p
 }
 
-func TestFailedNodesAreTriedLast(t *testing.T) {
+func TestNodesOfPreemptionFailuresAreTriedLast(t *testing.T) {
 	s := newMachineTest(t)
 	s.step("", podWithPriority("low", "n1", 0))
 	s.addCostlierNodes()
@@ -68,14 +68,14 @@ func TestFailedNodesAreTriedLast(t *testing.T) {
 	bound := podWith1000m("high")
 	bound.NodeName = "n1"
 	s.step("", bound)
-	if len(s.m.failedNodes) != 0 {
-		t.Errorf("failed nodes %v of a bound pod remain, want none", s.m.failedNodes)
+	if len(s.m.preemptionFailures) != 0 {
+		t.Errorf("preemption failures %v of a bound pod remain, want none", s.m.preemptionFailures)
 	}
 }
 
-// TestFailedNodesWithExtenders checks pods of 300 and 400 millicores, which extenders are interested
+// TestPreemptionFailuresWithExtenders checks pods of 300 and 400 millicores, which extenders are interested
 // in.
-func TestFailedNodesWithExtenders(t *testing.T) {
+func TestPreemptionFailuresWithExtenders(t *testing.T) {
 	for cpu, want := range map[int64][2]string{
 		300: {"report:high:unschedulable preempt:high:n1", "clear:high report:high:unschedulable preempt:high:n2"},
 		400: {"preemptextenders:high:n1,n2", "clear:high preemptextenders:high:n2"},
