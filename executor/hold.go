@@ -13,7 +13,7 @@ import (
 )
 
 // HoldCreatorLabel is the label that names the creator of a Hold.
-const HoldCreatorLabel = "berth.dev/created-by"
+const HoldCreatorLabel = "berth.dev/made-by"
 
 // NewHoldObject converts a Hold to its API object. The API stores whole seconds; the end is rounded up.
 func NewHoldObject(h *model.Hold, creator string) *v1alpha1.Hold {
