@@ -68,7 +68,7 @@ func removeTables(match func(network, id string) bool) error {
 	}
 	tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
 	if err != nil {
-		if !hasNetfilter() || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
+		if !hasNetfilter() || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
 			return nil // the kernel has no nftables, or this process created no table
 		}
 		return fmt.Errorf("removing nftables tables: %w", err)

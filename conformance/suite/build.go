@@ -22,6 +22,7 @@ type toolset struct {
 	berth, e2e, ginkgo string
 	// Programs of test images.
 	agnhost, shell string
+	coreDNS        string // "" unless the batch is beyondBatch
 	// Programs of images that quickBatch does not need, "" for this batch.
 	etcd, sampleAPIServer string
 }
@@ -61,6 +62,9 @@ func programsFor(t *toolset, module, batch string) []goProgram {
 	}
 	if batch == quickBatch {
 		return append(programs, goProgram{&t.e2e, "quick.test", module, []string{"test", "-c", "-vet=off", "./quick"}})
+	}
+	if batch == beyondBatch {
+		programs = append(programs, goProgram{&t.coreDNS, "coredns", filepath.Join(suite, "coredns"), []string{"build", "."}})
 	}
 	return append(programs,
 		goProgram{&t.etcd, "etcd", module, []string{"build", "go.etcd.io/etcd/server/v3"}},

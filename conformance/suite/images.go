@@ -100,9 +100,16 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 		}
 		files = append(files, f)
 	}
-	program, err := testcluster.File("/agnhost", t.agnhost, 0o755)
-	if err != nil {
-		return nil, err
+	programs := map[string]string{"/agnhost": t.agnhost}
+	if t.coreDNS != "" {
+		programs["/coredns"] = t.coreDNS
+	}
+	for path, source := range programs {
+		f, err := testcluster.File(path, source, 0o755)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
 	}
 	pause, err := pauseSpec()
 	if err != nil {
@@ -113,7 +120,7 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 		return nil, err
 	}
 	served, err := registryFiles("pause", "testing", image)
-	return slices.Concat(files, []oci.File{program}, served), err
+	return slices.Concat(files, served), err
 }
 
 // webServers returns the images that serve files. agnhost serves the root directory.
