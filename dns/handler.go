@@ -80,7 +80,7 @@ func (h *handler) answer(query *dns.Msg, client netip.Addr, network string) *dns
 	q := query.Question[0]
 	name := strings.ToLower(q.Name)
 	switch {
-	case !isPrivate(client) && !h.zone.store.hasNode(client):
+	case !isPrivate(client) && !h.zone.store.hasNode(client) && !isOwnAddress(client):
 		return fail(dns.RcodeRefused)
 	case q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR || q.Qclass != dns.ClassINET:
 		return fail(dns.RcodeRefused)

@@ -101,3 +101,14 @@ var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
 func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
 }
+
+// isOwnAddress reports whether an address is one of this machine: it is the source address of a connection to itself.
+// Programs and hostNetwork pods of this machine may use a public one.
+func isOwnAddress(a netip.Addr) bool {
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(a.Unmap(), 9))) // UDP: no packet is sent
+	if err != nil {
+		return false
+	}
+	defer func() { _ = c.Close() }()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap() == a.Unmap()
+}

@@ -140,6 +140,15 @@ func TestAdditionalSection(t *testing.T) {
 	}
 }
 
+// TestOwnAddress checks which addresses are this machine's. It may have no route to others.
+func TestOwnAddress(t *testing.T) {
+	for address, want := range map[string]bool{"127.0.0.1": true, "::ffff:127.0.0.1": true, "203.0.113.8": false, "2001:db8::8": false} {
+		if got := isOwnAddress(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: got %v, want %v", address, got, want)
+		}
+	}
+}
+
 // TestRefusals checks the response codes of queries of public clients and of queries that the server
 // cannot answer.
 func TestRefusals(t *testing.T) {
