@@ -21,7 +21,7 @@ type Environment struct {
 	Wake func()
 	// Random returns a random number from 0 to n-1.
 	Random func(n int64) int64
-	// Heartbeat calls f after d, as Clock.AfterFunc does, when a heartbeat of the node is due. The simulator omits heartbeats
+	// Heartbeat calls f when a heartbeat of the node is due: after d, as Clock.AfterFunc does. The simulator omits the calls
 	// that would only renew times.
 	Heartbeat func(node string, kind HeartbeatKind, d time.Duration, f func()) clock.Timer
 }

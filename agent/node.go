@@ -58,7 +58,7 @@ type node struct {
 	shutdown                   *nodeShutdown // shutdown in progress; used only by the loop
 }
 
-// newNode returns the node with the given index and a complete manifest.
+// newNode returns a node with a complete manifest. index is the position of the manifest in Options.Nodes.
 func (a *Agent) newNode(manifest *corev1.Node, hasRuntime bool, index int) *node {
 	n := &node{started: a.env.now(), manifest: manifest, hasRuntime: hasRuntime, addresses: a.opts.Addresses, deferredResizes: map[*pod]bool{}}
 	name := manifest.Name

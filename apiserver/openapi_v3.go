@@ -30,8 +30,8 @@ type openAPIv3 struct {
 	// cache documents by their hash, and another version of Berth may have other documents.
 	hashOfUnbuilt string
 
-	building  sync.Mutex                    // held while a document is built; locked before mutex
-	mutex     sync.Mutex                    // guards documents
+	building  sync.Mutex                    // held while a document is built; locked before mu
+	mu        sync.Mutex                    // guards documents
 	documents map[string]*openAPIv3Document // by path, such as apis/apps/v1
 }
 
@@ -99,8 +99,8 @@ func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("building the OpenAPI document of %s: %w", path, err)
 		}
-		o.mutex.Lock()
-		defer o.mutex.Unlock()
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		o.documents[path] = d
 		return d, nil
 	}
@@ -109,8 +109,8 @@ func (o *openAPIv3) document(path string) (*openAPIv3Document, error) {
 
 // builtDocument returns the document of a path if it is built, and nil otherwise.
 func (o *openAPIv3) builtDocument(path string) *openAPIv3Document {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.documents[path]
 }
 

@@ -47,30 +47,30 @@ func newPolicyStatus(client kubernetes.Interface, policies informers.ValidatingA
 }
 
 // run checks policies until ctx is done.
-func (c *policyStatus) run(ctx context.Context) {
-	defer c.queue.ShutDown()
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
+func (s *policyStatus) run(ctx context.Context) {
+	defer s.queue.ShutDown()
+	if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
 		return
 	}
-	context.AfterFunc(ctx, c.queue.ShutDown)
+	context.AfterFunc(ctx, s.queue.ShutDown)
 	for {
-		name, shutdown := c.queue.Get()
+		name, shutdown := s.queue.Get()
 		if shutdown {
 			return
 		}
-		if err := c.sync(ctx, name); err != nil && ctx.Err() == nil {
+		if err := s.sync(ctx, name); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Failed to write the status of a policy; retrying", "policy", name)
-			c.queue.AddRateLimited(name)
+			s.queue.AddRateLimited(name)
 		} else {
-			c.queue.Forget(name)
+			s.queue.Forget(name)
 		}
-		c.queue.Done(name)
+		s.queue.Done(name)
 	}
 }
 
 // sync checks a policy unless its current generation has been checked.
-func (c *policyStatus) sync(ctx context.Context, name string) error {
-	policy, err := c.policies.Get(name)
+func (s *policyStatus) sync(ctx context.Context, name string) error {
+	policy, err := s.policies.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -81,9 +81,9 @@ func (c *policyStatus) sync(ctx context.Context, name string) error {
 		return nil
 	}
 	policy = policy.DeepCopy()
-	policy.Status.TypeChecking = &admissionregistrationv1.TypeChecking{ExpressionWarnings: c.checker.Check(policy)}
+	policy.Status.TypeChecking = &admissionregistrationv1.TypeChecking{ExpressionWarnings: s.checker.Check(policy)}
 	policy.Status.ObservedGeneration = policy.Generation
-	_, err = c.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().UpdateStatus(ctx, policy, metav1.UpdateOptions{})
+	_, err = s.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().UpdateStatus(ctx, policy, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // the informer reports the newer policy
 	}

@@ -197,7 +197,7 @@ func (k *killTest) waitSettled(t *testing.T) {
 
 // checkRanOnce checks that no container ran twice. A container that ends by itself was started at
 // most once. Any other container is running exactly once. It was restarted only if its runtime was killed
-// while it started, and its status counts the restart, unless the runtime had not recorded the start.
+// while it started. Its status counts the restart, unless the runtime had not recorded the start.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
 	for i := range k.started {

@@ -129,8 +129,8 @@ func (n *filledNode) addInnocent(t *testing.T, name string, change func(*corev1.
 	return n.waitForPhase(t, name, corev1.PodRunning, "")
 }
 
-// fillMargin is the part of a fill that exceeds the threshold. It is less than 5 % of the fill, so the usage in a
-// message is exact whenever it was measured after the threshold was crossed.
+// fillMargin is the part of a fill that exceeds the threshold. It is less than 5 % of the fill. The usage in a
+// message is therefore within 5 % if it was measured after the threshold was crossed.
 const fillMargin = 3 << 20
 
 // fillDisk fills the disk slightly beyond the threshold, and checks the eviction.

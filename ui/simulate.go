@@ -79,8 +79,8 @@ func (s *Server) serveSimulation(w http.ResponseWriter, r *http.Request, config 
 }
 
 // waitTurn blocks until the user may simulate, and returns a function that ends the turn. Users have turns in the order of
-// their requests, so a user that sends one request after another delays each waiting user by one simulation at most. It
-// returns nil if the client disconnects.
+// their requests. A user that sends one request after another therefore delays each waiting user by at most one simulation.
+// waitTurn returns nil if the client disconnects.
 func (s *Server) waitTurn(ctx context.Context, e *events) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

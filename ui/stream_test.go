@@ -63,7 +63,7 @@ func TestStreamsLimitTheirCost(t *testing.T) {
 	})
 }
 
-// TestStreamsAreAuthorizedAgain checks that a stream shows when the user may not read the answer any more, and may again.
+// TestStreamsAreAuthorizedAgain checks that a stream shows when the user may no longer read the answer, and may again.
 func TestStreamsAreAuthorizedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, _ := streamFor(t, time.Minute, 2*time.Second, func(n int) ([]byte, error) {

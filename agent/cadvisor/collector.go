@@ -102,7 +102,7 @@ func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
 }
 
-// groupName returns the name of a container's cgroup, "" if its ID is not a name.
+// groupName returns the name of a container's cgroup, or "" if its ID cannot be the name of a cgroup.
 func groupName(s *corev1.ContainerStatus) string {
 	_, id, _ := strings.Cut(s.ContainerID, "://")
 	if id == "." || id == ".." || id != path.Base(id) { // the base of "" is "."

@@ -141,8 +141,8 @@ func TestCgroupV1(t *testing.T) {
 	}
 }
 
-// TestInterfaces checks that a pod with NET_ADMIN cannot stop the agent with an interface name that is not UTF-8, and that
-// the number of its interfaces in the response is limited.
+// TestInterfaces checks that the interfaces of a pod with NET_ADMIN cannot stop the agent: names may be no valid UTF-8, and
+// the number of interfaces in the response is limited.
 func TestInterfaces(t *testing.T) {
 	var dev strings.Builder
 	dev.WriteString("\xff0: 1 1 1 1 0 0 0 0 1 1 1 1\n")

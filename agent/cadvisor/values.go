@@ -60,7 +60,7 @@ func (r reader) readV1(v *values) {
 	v.gauge("container_spec_cpu_shares", shares, ok)
 	memory := r.pairs("memory", "memory.stat")
 	used, ok := r.number("memory", "memory.usage_in_bytes")
-	r.memory(v, used, memory["total_inactive_file"], ok)
+	r.addMemory(v, used, memory["total_inactive_file"], ok)
 	v.gauge("container_memory_rss", memory["total_rss"], memory != nil)
 	v.gauge("container_memory_cache", memory["total_cache"], memory != nil)
 	v.gauge("container_memory_mapped_file", memory["total_mapped_file"], memory != nil)
@@ -75,7 +75,7 @@ func (r reader) readV1(v *values) {
 	v.counter("container_oom_events_total", oom["oom_kill"], oom != nil)
 	threads, ok := r.lines("memory", "tasks")
 	v.gauge("container_threads", threads, ok)
-	r.threadLimit(v)
+	r.addThreadLimit(v)
 }
 
 func (r reader) readV2(v *values) {
@@ -92,7 +92,7 @@ func (r reader) readV2(v *values) {
 	v.gauge("container_spec_cpu_shares", 2+(weight-1)*262142/9999, ok)
 	memory := r.pairs("memory", "memory.stat")
 	used, ok := r.number("memory", "memory.current")
-	r.memory(v, used, memory["inactive_file"], ok)
+	r.addMemory(v, used, memory["inactive_file"], ok)
 	v.gauge("container_memory_rss", memory["anon"], memory != nil)
 	v.gauge("container_memory_cache", memory["file"], memory != nil)
 	v.gauge("container_memory_mapped_file", memory["file_mapped"], memory != nil)
@@ -107,7 +107,7 @@ func (r reader) readV2(v *values) {
 	v.counter("container_oom_events_total", events["oom_kill"], events != nil)
 	threads, ok := r.number("pids", "pids.current")
 	v.gauge("container_threads", threads, ok)
-	r.threadLimit(v)
+	r.addThreadLimit(v)
 }
 
 // addThrottling adds the throttling by the CPU limit. A cgroup without a limit has no such values.
@@ -118,13 +118,13 @@ func (r reader) addThrottling(v *values, stat map[string]float64, seconds float6
 	v.counter("container_cpu_cfs_throttled_seconds_total", seconds, limited)
 }
 
-// memory adds the usage and the working set.
-func (r reader) memory(v *values, used, inactiveFile float64, ok bool) {
+// addMemory adds the usage and the working set: usage minus inactive page cache. Both are in bytes.
+func (r reader) addMemory(v *values, used, inactiveFile float64, ok bool) {
 	v.gauge("container_memory_usage_bytes", used, ok)
 	v.gauge("container_memory_working_set_bytes", max(used-inactiveFile, 0), ok)
 }
 
-func (r reader) threadLimit(v *values) {
+func (r reader) addThreadLimit(v *values) {
 	n, ok := r.number("pids", "pids.max")
 	v.gauge("container_threads_max", n, ok)
 }

@@ -16,8 +16,8 @@ import (
 // have been signaled, which may be before they exit. It is a no-op if the cgroup does not
 // exist.
 //
-// If a v2 hierarchy is mounted, Kill writes cgroup.kill, which suffices on v2 since Linux 5.14. Otherwise it then
-// signals each listed process. If new processes appear, it freezes the cgroup before each further round. If the
+// If a v2 hierarchy is mounted, Kill writes cgroup.kill. In mode V2 this suffices since Linux 5.14. In all other cases
+// Kill signals each listed process, too. If new processes appear, it freezes the cgroup before each further round. If the
 // cgroup was frozen already, Kill thaws it at the end, because frozen processes do not exit. It does not thaw frozen
 // descendants; see Thaw.
 func (h *Host) Kill(path string) error {

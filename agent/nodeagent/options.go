@@ -65,7 +65,7 @@ type Options struct {
 	OnWait func(message string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.
 	OnStop func(pods int)
-	// Nodes configures the agent.
+	// Nodes is the section nodes of the BerthConfiguration.
 	Nodes config.Nodes
 	// Kubelet is the KubeletConfiguration. Pressure holds Berth's own eviction options.
 	Kubelet  config.Kubelet

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
@@ -24,20 +25,20 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 	o := &n.opts
 	// Statistics and alarms use the cgroup of all pods, which must exist before the first pod.
 	enforced := slices.Contains(o.Kubelet.EnforceNodeAllocatable, "pods")
-	if err := n.host.Create(pods.PodsCgroup(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
+	if err := n.host.Create(cgroup.PodsPath(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
 		if enforced {
-			n.events.Event(n.nodeRef(), corev1.EventTypeWarning, "FailedNodeAllocatableEnforcement", fmt.Sprintf("Failed to update Node Allocatable Limits %q: %v", pods.PodsCgroup(o.Cgroup), err))
+			n.events.Event(n.nodeRef(), corev1.EventTypeWarning, "FailedNodeAllocatableEnforcement", fmt.Sprintf("Failed to update Node Allocatable Limits %q: %v", cgroup.PodsPath(o.Cgroup), err))
 		}
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	if enforced {
 		n.events.Event(n.nodeRef(), corev1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
 	}
-	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // a killed agent may have left cgroups frozen
+	if err := n.host.Thaw(cgroup.PodsPath(o.Cgroup)); err != nil { // a killed agent may have left cgroups frozen
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.runtime,
-		ExtraCgroups: []string{o.Cgroup, pods.PodsCgroup(o.Cgroup)},
+		ExtraCgroups: []string{o.Cgroup, cgroup.PodsPath(o.Cgroup)},
 		Cgroup:       func(p *corev1.Pod) string { return pods.Cgroup(o.Cgroup, p) },
 		LogDir:       func(p *corev1.Pod) string { return pods.LogDir(o.Logs, p) },
 		PodDir:       func(p *corev1.Pod) string { return pods.PodDir(o.Root, p.UID) },
@@ -53,7 +54,7 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 	metrics := pressure.NewMetrics()
 	n.registry.MustRegister(metrics)
 	n.pressure, err = pressure.New(pressure.Options{
-		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.PodsCgroup(o.Cgroup),
+		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: cgroup.PodsPath(o.Cgroup),
 		Config: config, Reserve: n.reserveConfig(), Stats: n.stats,
 		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs,
 		Collect: func(ctx context.Context, containers, images bool) error {
@@ -106,7 +107,7 @@ func mountpoint(list []*cri.FilesystemUsage) string {
 // newSummarizer returns the source of the Summary API.
 func (n *node) newSummarizer() *stats.Summarizer {
 	o := &n.opts
-	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: pods.PodsCgroup(o.Cgroup),
+	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: cgroup.PodsPath(o.Cgroup),
 		List: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Pods: n.stats,
 		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs, Started: n.started}
 }

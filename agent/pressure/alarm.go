@@ -12,40 +12,40 @@ import (
 
 // setAlarm installs the memory alarm that the kernel offers. Without an alarm the manager only
 // polls.
-func (s *Manager) setAlarm() {
-	if s.opts.NoAlarm || len(s.thresholds.memory) == 0 {
+func (m *Manager) setAlarm() {
+	if m.opts.NoAlarm || len(m.thresholds.memory) == 0 {
 		return
 	}
-	capacity, err := s.nodeStats.Memory(&s.memory)
+	capacity, err := m.nodeStats.Memory(&m.memory)
 	if err == nil {
-		err = s.installAlarm(capacity)
+		err = m.installAlarm(capacity)
 	}
 	if err != nil {
-		s.opts.Log.Error(err, "Failed to set memory alarm, polling memory only")
+		m.opts.Log.Error(err, "Failed to set memory alarm, polling memory only")
 	}
 }
 
-func (s *Manager) installAlarm(capacity int64) error {
-	need := maxRequired(s.thresholds.memory, capacity)
+func (m *Manager) installAlarm(capacity int64) error {
+	need := maxRequired(m.thresholds.memory, capacity)
 	if need <= 0 || need >= capacity {
 		return fmt.Errorf("memory threshold of %d bytes: must be more than 0 and less than the capacity of %d bytes", need, capacity)
 	}
-	path, levels := s.opts.Cgroup, v1AlarmLevels(capacity, need)
-	if s.opts.Host.Mode == cgroup.V2 {
+	path, levels := m.opts.Cgroup, v1AlarmLevels(capacity, need)
+	if m.opts.Host.Mode == cgroup.V2 {
 		levels = []int64{capacity - need + alarmSlack(need)}
 		if path == "/" { // the root cgroup has no memory.high
-			if err := s.opts.Host.Create(s.opts.Pods, cgroup.Limits{}); err != nil {
+			if err := m.opts.Host.Create(m.opts.Pods, cgroup.Limits{}); err != nil {
 				return err
 			}
-			path = s.opts.Pods
+			path = m.opts.Pods
 		}
-		if s.memory.Usage >= levels[0] { // mostly page cache; moveAlarm lowers the level later
-			levels[0] = s.memory.Usage + alarmSlack(need)
+		if m.memory.Usage >= levels[0] { // mostly page cache; moveAlarm lowers the level later
+			levels[0] = m.memory.Usage + alarmSlack(need)
 		}
 	}
-	a, err := s.opts.Host.NewMemoryNotifier(path, levels)
+	a, err := m.opts.Host.NewMemoryNotifier(path, levels)
 	if err == nil {
-		s.watch.set(path, a)
+		m.watch.set(path, a)
 	}
 	return err
 }
@@ -67,24 +67,24 @@ func alarmSlack(need int64) int64 { return min(need/16, 4<<20) }
 
 // moveAlarm adjusts memory.high on cgroup v2 to the usage at which the node crosses its
 // threshold.
-func (s *Manager) moveAlarm(now time.Time) {
-	a := s.watch.alarm
-	if a == nil || !a.Adjustable() || now.Sub(s.lastAlarmMove) < s.opts.MaxInterval {
+func (m *Manager) moveAlarm(now time.Time) {
+	a := m.watch.alarm
+	if a == nil || !a.Adjustable() || now.Sub(m.lastAlarmMove) < m.opts.MaxInterval {
 		return
 	}
-	s.lastAlarmMove = now
-	stat := &s.obs.Signals[nodepressure.MemoryAvailable]
-	need := maxRequired(s.thresholds.memory, stat.Capacity)
-	usage, level := s.memory.Usage, stat.Capacity-need+alarmSlack(need)
-	if s.watch.path != s.opts.Cgroup {
-		if _, ok, err := s.nodeStats.Allocatable(&s.pods); err != nil || !ok {
+	m.lastAlarmMove = now
+	stat := &m.obs.Signals[nodepressure.MemoryAvailable]
+	need := maxRequired(m.thresholds.memory, stat.Capacity)
+	usage, level := m.memory.Usage, stat.Capacity-need+alarmSlack(need)
+	if m.watch.path != m.opts.Cgroup {
+		if _, ok, err := m.nodeStats.Allocatable(&m.pods); err != nil || !ok {
 			return
 		}
-		usage = s.pods.Usage
-		level = s.pods.WorkingSet() + max(stat.Available-need, 0) + alarmSlack(need)
+		usage = m.pods.Usage
+		level = m.pods.WorkingSet() + max(stat.Available-need, 0) + alarmSlack(need)
 	}
 	level = max(level, usage+alarmSlack(need))
 	if change := level - a.Level(); change > need/16 || change < -need/16 {
-		s.logError("alarm", a.SetLevel(level))
+		m.logError("alarm", a.SetLevel(level))
 	}
 }

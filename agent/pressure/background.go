@@ -27,117 +27,117 @@ const (
 )
 
 // collectGarbage deletes terminated containers and unused images in the background.
-func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e nodepressure.ReclaimNodeResources) {
+func (m *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e nodepressure.ReclaimNodeResources) {
 	wg.Go(func() {
 		var err error
-		if s.opts.Collect != nil {
-			err = s.opts.Collect(ctx, e.Containers, e.Images)
+		if m.opts.Collect != nil {
+			err = m.opts.Collect(ctx, e.Containers, e.Images)
 		}
 		now := time.Now()
-		for _, d := range s.disks {
+		for _, d := range m.disks {
 			if d != nil {
 				_, _ = d.Refresh(now)
 			}
 		}
-		s.mu.Lock()
-		s.collected = true
-		s.mu.Unlock()
+		m.mu.Lock()
+		m.collected = true
+		m.mu.Unlock()
 		if err != nil {
-			s.opts.Log.Error(err, "Failed to collect garbage")
+			m.opts.Log.Error(err, "Failed to collect garbage")
 		}
-		s.watch.wake()
+		m.watch.wake()
 	})
 }
 
 // diskUsageIsRecent reports whether the pods' disk usage is recent, and otherwise requests a
 // measurement.
-func (s *Manager) diskUsageIsRecent(now time.Time) bool {
-	s.mu.Lock()
-	completed := s.measurements
-	s.mu.Unlock()
-	if measuredAt := s.opts.Stats.Measured(); completed > s.requiredMeasurements && now.Sub(measuredAt) < maxDiskUsageAge {
+func (m *Manager) diskUsageIsRecent(now time.Time) bool {
+	m.mu.Lock()
+	completed := m.measurements
+	m.mu.Unlock()
+	if measuredAt := m.opts.Stats.Measured(); completed > m.requiredMeasurements && now.Sub(measuredAt) < maxDiskUsageAge {
 		return true
 	}
-	s.measureNow = true
+	m.measureNow = true
 	return false
 }
 
 // remeasure invalidates disk usage after an eviction for a disk signal.
-func (s *Manager) remeasure(cause string) {
+func (m *Manager) remeasure(cause string) {
 	signal, ok := nodepressure.ParseSignal(cause)
 	if !ok || signal.Pressure() != nodepressure.NodeFsAvailable.Pressure() {
 		return
 	}
-	s.invalidateDiskUsage()
+	m.invalidateDiskUsage()
 }
 
 // invalidateDiskUsage requires a new measurement before the next decision on disk signals. A
 // measurement that is already running does not count.
-func (s *Manager) invalidateDiskUsage() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requiredMeasurements = s.measurements
-	if s.measuring {
-		s.requiredMeasurements++
+func (m *Manager) invalidateDiskUsage() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requiredMeasurements = m.measurements
+	if m.measuring {
+		m.requiredMeasurements++
 	}
 }
 
 // startBackgroundTasks starts tasks that are due: measuring disk usage and opening the stat files
 // of new pods.
-func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
+func (m *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
 	interval := measureInterval
-	if s.hasDiskLimits.Load() {
+	if m.hasDiskLimits.Load() {
 		interval = measureIntervalWithLimits
 	}
-	measure := s.measureNow || now.Sub(s.lastMeasure) >= interval || s.hasDiskLimits.Load() && s.spaceShrinks(now)
-	prepare := now.Sub(s.lastPrepare) >= measureIntervalWithLimits
+	measure := m.measureNow || now.Sub(m.lastMeasure) >= interval || m.hasDiskLimits.Load() && m.spaceShrinks(now)
+	prepare := now.Sub(m.lastPrepare) >= measureIntervalWithLimits
 	if !measure && !prepare {
 		return
 	}
-	s.mu.Lock()
-	busy := s.measuring
-	s.measuring = true
-	s.mu.Unlock()
+	m.mu.Lock()
+	busy := m.measuring
+	m.measuring = true
+	m.mu.Unlock()
 	if busy {
 		return
 	}
-	s.lastPrepare, s.measureNow = now, false
+	m.lastPrepare, m.measureNow = now, false
 	if measure {
-		s.lastMeasure, s.lastAvailable = now, s.availableBytes()
+		m.lastMeasure, m.lastAvailable = now, m.availableBytes()
 	}
 	wg.Go(func() {
 		start := time.Now()
-		pods := s.agent.Pods(s.opts.Node)
-		s.opts.Stats.Prepare(pods)
-		s.hasDiskLimits.Store(anyDiskLimits(pods))
+		pods := m.agent.Pods(m.opts.Node)
+		m.opts.Stats.Prepare(pods)
+		m.hasDiskLimits.Store(anyDiskLimits(pods))
 		if measure {
-			s.logError("pods' disks", s.opts.Stats.Measure(ctx, pods))
+			m.logError("pods' disks", m.opts.Stats.Measure(ctx, pods))
 		}
-		s.mu.Lock()
-		s.measuring = false
+		m.mu.Lock()
+		m.measuring = false
 		if measure {
-			s.measurements++
-			s.measureDuration = time.Since(start)
+			m.measurements++
+			m.measureDuration = time.Since(start)
 		}
-		s.mu.Unlock()
+		m.mu.Unlock()
 		if measure {
-			s.watch.wake()
+			m.watch.wake()
 		}
 	})
 }
 
 // spaceShrinks reports whether the disks have much less space available than at the last
 // measurement, so that a pod may exceed a limit.
-func (s *Manager) spaceShrinks(now time.Time) bool {
-	s.mu.Lock()
-	pause := max(minMeasureInterval, 10*s.measureDuration)
-	s.mu.Unlock()
-	return now.Sub(s.lastMeasure) >= pause && s.lastAvailable-s.availableBytes() >= shrinkBytes
+func (m *Manager) spaceShrinks(now time.Time) bool {
+	m.mu.Lock()
+	pause := max(minMeasureInterval, 10*m.measureDuration)
+	m.mu.Unlock()
+	return now.Sub(m.lastMeasure) >= pause && m.lastAvailable-m.availableBytes() >= shrinkBytes
 }
 
 // availableBytes returns the available space of the disks that pods fill.
-func (s *Manager) availableBytes() int64 {
-	return s.obs.Signals[nodepressure.NodeFsAvailable].Available + s.obs.Signals[nodepressure.ContainerFsAvailable].Available
+func (m *Manager) availableBytes() int64 {
+	return m.obs.Signals[nodepressure.NodeFsAvailable].Available + m.obs.Signals[nodepressure.ContainerFsAvailable].Available
 }
 
 // anyDiskLimits reports whether a pod has, or may have, a limit on local storage.

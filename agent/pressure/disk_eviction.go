@@ -26,47 +26,47 @@ func usesDisk(cause string) bool {
 // evictForDisk evicts a pod that uses disk space. Since it was selected it may have written much
 // more, so it is measured again for the message, in the background. A pod that is killed without a
 // grace period is frozen in the meantime. When the pod has terminated, its data is deleted.
-func (s *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Evict) {
-	pod := s.observedPod(types.UID(e.Pod.UID))
+func (m *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Evict) {
+	pod := m.observedPod(types.UID(e.Pod.UID))
 	if pod == nil {
 		return // no longer on the node
 	}
-	s.setTerminating(pod.UID, now, &e)
-	s.remeasure(e.Cause)
+	m.setTerminating(pod.UID, now, &e)
+	m.remeasure(e.Cause)
 	wg.Go(func() {
 		hard, thaw := isHard(&e), func() {}
 		if hard {
-			thaw = s.opts.Host.Freeze(s.opts.Stats.Cgroup(pod))
+			thaw = m.opts.Host.Freeze(m.opts.Stats.Cgroup(pod))
 		}
-		s.measureVictim(ctx, pod)
-		e.Update(s.opts.Stats.PodStats(pod.UID))
+		m.measureVictim(ctx, pod)
+		e.Update(m.opts.Stats.PodStats(pod.UID))
 		// The agent must have the eviction before the containers exit, or it restarts them.
-		s.agent.Evict(NewEviction(pod, &e, hard, time.Now(), func() {
-			s.podTerminated(pod.UID)
-			if s.opts.Purge != nil {
-				s.opts.Purge(pod.UID)
+		m.agent.Evict(NewEviction(pod, &e, hard, time.Now(), func() {
+			m.podTerminated(pod.UID)
+			if m.opts.Purge != nil {
+				m.opts.Purge(pod.UID)
 			}
 		}))
 		var err error
 		if hard {
-			err = s.kill(pod, now)
+			err = m.kill(pod, now)
 		}
 		thaw()
-		s.reportEviction(pod, now, &e, err)
+		m.reportEviction(pod, now, &e, err)
 	})
 }
 
 // measureVictim measures the disk usage of a pod, but does not wait longer than maxFreeze.
-func (s *Manager) measureVictim(ctx context.Context, pod *corev1.Pod) {
+func (m *Manager) measureVictim(ctx context.Context, pod *corev1.Pod) {
 	ctx, cancel := context.WithTimeout(ctx, maxFreeze)
 	done := make(chan error, 1)
 	go func() {
 		defer cancel()
-		done <- s.opts.Stats.MeasurePod(ctx, pod)
+		done <- m.opts.Stats.MeasurePod(ctx, pod)
 	}()
 	select {
 	case err := <-done:
-		s.logError("evicted pod's disk", err)
+		m.logError("evicted pod's disk", err)
 	case <-ctx.Done():
 	}
 }

@@ -80,33 +80,33 @@ func New(o Options) (*Manager, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Manager{opts: o, started: time.Now(), converter: conversion.New(), terminating: map[types.UID]termination{}, lastErrors: map[string]string{}, machine: nodepressure.New(o.Config)}
+	m := &Manager{opts: o, started: time.Now(), converter: conversion.New(), terminating: map[types.UID]termination{}, lastErrors: map[string]string{}, machine: nodepressure.New(o.Config)}
 	var err error
-	if s.reserve, err = nodepressure.NewDiskReserve(o.Reserve, s.fsSpace); err != nil {
+	if m.reserve, err = nodepressure.NewDiskReserve(o.Reserve, m.fsSpace); err != nil {
 		return nil, err
 	}
-	if s.nodeStats, err = stats.OpenNode(o.Host, o.Cgroup, o.Pods); err != nil {
+	if m.nodeStats, err = stats.OpenNode(o.Host, o.Cgroup, o.Pods); err != nil {
 		return nil, err
 	}
-	if err := s.watch.open(); err != nil {
-		s.nodeStats.Close()
+	if err := m.watch.open(); err != nil {
+		m.nodeStats.Close()
 		return nil, err
 	}
-	s.disks = [nodepressure.NumSignals]*stats.Disk{
+	m.disks = [nodepressure.NumSignals]*stats.Disk{
 		nodepressure.NodeFsAvailable: o.NodeFs, nodepressure.NodeFsInodesFree: o.NodeFs, nodepressure.ImageFsAvailable: o.ImageFs,
 		nodepressure.ImageFsInodesFree: o.ImageFs, nodepressure.ContainerFsAvailable: o.ContainerFs, nodepressure.ContainerFsInodesFree: o.ContainerFs,
 	}
-	s.thresholds.add(s.machine.Thresholds())
-	s.obs.Pods = s.observePods
-	s.setAlarm()
-	return s, nil
+	m.thresholds.add(m.machine.Thresholds())
+	m.obs.Pods = m.observePods
+	m.setAlarm()
+	return m, nil
 }
 
 // fsSpace returns capacity and available space of a file system for the reserve.
-func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
-	d := s.opts.ImageFs
+func (m *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
+	d := m.opts.ImageFs
 	if f == nodepressure.RootFs || d == nil {
-		d = s.opts.NodeFs
+		d = m.opts.NodeFs
 	}
 	if d == nil {
 		return nodepressure.FsSpace{}, errors.New("the file system of the node is not monitored")
@@ -116,30 +116,30 @@ func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, erro
 }
 
 // Run monitors the node until ctx ends. It requests evictions from a.
-func (s *Manager) Run(ctx context.Context, a Agent) error {
-	s.mu.Lock() // Report may be called already
-	s.agent = a
-	s.mu.Unlock()
+func (m *Manager) Run(ctx context.Context, a Agent) error {
+	m.mu.Lock() // Report may be called already
+	m.agent = a
+	m.mu.Unlock()
 	var wg sync.WaitGroup
-	defer s.Close()
+	defer m.Close()
 	defer wg.Wait()
-	stop := context.AfterFunc(ctx, s.watch.wake)
+	stop := context.AfterFunc(ctx, m.watch.wake)
 	defer stop()
-	s.opts.Log.Info("Monitoring node resources", "memory", s.Describe(), "processes", "every 10 ms near a threshold, otherwise every 1 s", "disks", "statfs every 2 s")
+	m.opts.Log.Info("Monitoring node resources", "memory", m.Describe(), "processes", "every 10 ms near a threshold, otherwise every 1 s", "disks", "statfs every 2 s")
 	wg.Go(func() {
 		// A dedicated thread with raised priority if permitted; it ends with the goroutine.
 		runtime.LockOSThread()
 		raisePriority()
 		next := time.Duration(0)
 		for {
-			trigger, err := s.watch.wait(next)
+			trigger, err := m.watch.wait(next)
 			if ctx.Err() != nil {
 				return
 			}
 			if err != nil {
-				s.logError("wait", err)
+				m.logError("wait", err)
 			}
-			next = s.synchronize(ctx, &wg, time.Now(), trigger)
+			next = m.synchronize(ctx, &wg, time.Now(), trigger)
 		}
 	})
 	<-ctx.Done()
@@ -147,30 +147,30 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 }
 
 // Close closes the files that New opened. Call it only if Run is not called.
-func (s *Manager) Close() {
-	s.watch.close()
-	s.nodeStats.Close()
+func (m *Manager) Close() {
+	m.watch.close()
+	m.nodeStats.Close()
 }
 
 // Describe returns a description of how the manager monitors memory.
-func (s *Manager) Describe() string {
-	if s.watch.alarm == nil {
-		return fmt.Sprintf("polling cgroup %s every 10 ms near a threshold, otherwise every 1 s (cgroups %s)", s.opts.Cgroup, s.opts.Host.Mode)
+func (m *Manager) Describe() string {
+	if m.watch.alarm == nil {
+		return fmt.Sprintf("polling cgroup %s every 10 ms near a threshold, otherwise every 1 s (cgroups %s)", m.opts.Cgroup, m.opts.Host.Mode)
 	}
-	return fmt.Sprintf("%s of cgroup %s (cgroups %s), polled every 10 ms near a threshold", s.watch.alarm, s.watch.path, s.opts.Host.Mode)
+	return fmt.Sprintf("%s of cgroup %s (cgroups %s), polled every 10 ms near a threshold", m.watch.alarm, m.watch.path, m.opts.Host.Mode)
 }
 
 // logError logs an error unless the last error of this source had the same text.
-func (s *Manager) logError(source string, err error) {
+func (m *Manager) logError(source string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	s.mu.Lock()
-	same := s.lastErrors[source] == text
-	s.lastErrors[source] = text
-	s.mu.Unlock()
+	m.mu.Lock()
+	same := m.lastErrors[source] == text
+	m.lastErrors[source] = text
+	m.mu.Unlock()
 	if !same && err != nil {
-		s.opts.Log.Error(err, "Failed to monitor node resources", "source", source)
+		m.opts.Log.Error(err, "Failed to monitor node resources", "source", source)
 	}
 }

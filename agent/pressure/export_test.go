@@ -15,15 +15,15 @@ type ManualManager struct {
 }
 
 // Manual synchronizes once and waits for the background tasks that this starts.
-func (s *Manager) Manual(a Agent) *ManualManager {
-	s.agent = a
-	l := &ManualManager{Manager: s}
+func (m *Manager) Manual(a Agent) *ManualManager {
+	m.agent = a
+	l := &ManualManager{Manager: m}
 	l.Synchronize()
 	l.wg.Wait()
 	return l
 }
 
 // Synchronize runs one step of the loop.
-func (l *ManualManager) Synchronize() time.Duration {
-	return l.synchronize(context.Background(), &l.wg, time.Now(), byClock)
+func (m *ManualManager) Synchronize() time.Duration {
+	return m.synchronize(context.Background(), &m.wg, time.Now(), byClock)
 }

@@ -69,45 +69,45 @@ func (ts *thresholds) lowDisk(o *nodepressure.Observation) bool {
 
 // nextInterval returns how long to wait for the next check unless the alarm fires earlier. wake is when nodepressure
 // requests the next check; zero if it does not.
-func (s *Manager) nextInterval(now, wake time.Time) time.Duration {
-	next := s.opts.MaxInterval
-	if len(s.thresholds.memory) > 0 {
-		next = min(next, s.memoryInterval(&s.obs.Signals[nodepressure.MemoryAvailable]))
+func (m *Manager) nextInterval(now, wake time.Time) time.Duration {
+	next := m.opts.MaxInterval
+	if len(m.thresholds.memory) > 0 {
+		next = min(next, m.memoryInterval(&m.obs.Signals[nodepressure.MemoryAvailable]))
 	}
-	if stat := &s.obs.Signals[nodepressure.PIDAvailable]; len(s.thresholds.processes) > 0 && stat.Known {
-		next = min(next, timeToConsume(stat.Available-maxRequired(s.thresholds.processes, stat.Capacity), maxForksPerSecond))
+	if stat := &m.obs.Signals[nodepressure.PIDAvailable]; len(m.thresholds.processes) > 0 && stat.Known {
+		next = min(next, timeToConsume(stat.Available-maxRequired(m.thresholds.processes, stat.Capacity), maxForksPerSecond))
 	}
-	next = max(next, s.opts.MinInterval)
-	if now.Before(s.reclaimFailedUntil[model.MemoryPressure]) || now.Before(s.reclaimFailedUntil[model.PIDPressure]) {
-		next = s.opts.MaxInterval // no pod can be evicted: frequent checks would not help
+	next = max(next, m.opts.MinInterval)
+	if now.Before(m.reclaimFailedUntil[model.MemoryPressure]) || now.Before(m.reclaimFailedUntil[model.PIDPressure]) {
+		next = m.opts.MaxInterval // no pod can be evicted: frequent checks would not help
 	}
 	if !wake.IsZero() {
-		next = min(next, max(wake.Sub(now), s.opts.MinInterval))
+		next = min(next, max(wake.Sub(now), m.opts.MinInterval))
 	}
 	return next
 }
 
 // memoryInterval returns how long the memory check may wait.
-func (s *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
+func (m *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
 	if !stat.Known {
-		return s.opts.MaxInterval
+		return m.opts.MaxInterval
 	}
-	if a := s.watch.alarm; a != nil && !a.Adjustable() && s.memory.Usage < a.Level() {
-		return s.opts.MaxInterval // the alarm fires first
+	if a := m.watch.alarm; a != nil && !a.Adjustable() && m.memory.Usage < a.Level() {
+		return m.opts.MaxInterval // the alarm fires first
 	}
-	remaining := stat.Available - maxRequired(s.thresholds.memory, stat.Capacity)
-	next := timeToConsume(remaining+s.reclaimableCache(), maxBytesPerSecond)
+	remaining := stat.Available - maxRequired(m.thresholds.memory, stat.Capacity)
+	next := timeToConsume(remaining+m.reclaimableCache(), maxBytesPerSecond)
 	if remaining <= 0 {
-		next = min(next, 10*s.opts.MinInterval)
+		next = min(next, 10*m.opts.MinInterval)
 	}
 	return next
 }
 
 // reclaimableCache returns the page cache that nodepressure may count as available memory. It returns 0 without
 // ConfirmPageCache.
-func (s *Manager) reclaimableCache() int64 {
-	if s.opts.Config.Options.ConfirmPageCache {
-		return s.memory.WorkingCache() + s.unaccountedCache
+func (m *Manager) reclaimableCache() int64 {
+	if m.opts.Config.Options.ConfirmPageCache {
+		return m.memory.WorkingCache() + m.unaccountedCache
 	}
 	return 0
 }

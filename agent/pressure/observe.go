@@ -13,17 +13,17 @@ import (
 
 // observe reads the node's statistics into obs. It does not allocate, unless an error occurs or
 // memoryNearThreshold returns true.
-func (s *Manager) observe(now time.Time) {
-	s.observeMemory(now)
-	s.observeDisks(now)
-	if len(s.thresholds.processes) > 0 || s.hasThreshold(nodepressure.PIDAvailable) {
-		running, limit, err := s.nodeStats.Processes()
-		s.setSignal(nodepressure.PIDAvailable, now, limit-running, limit, err)
+func (m *Manager) observe(now time.Time) {
+	m.observeMemory(now)
+	m.observeDisks(now)
+	if len(m.thresholds.processes) > 0 || m.hasThreshold(nodepressure.PIDAvailable) {
+		running, limit, err := m.nodeStats.Processes()
+		m.setSignal(nodepressure.PIDAvailable, now, limit-running, limit, err)
 	}
 }
 
-func (s *Manager) hasThreshold(signal nodepressure.Signal) bool {
-	thresholds := s.machine.Thresholds()
+func (m *Manager) hasThreshold(signal nodepressure.Signal) bool {
+	thresholds := m.machine.Thresholds()
 	for i := range thresholds {
 		if thresholds[i].Signal == signal {
 			return true
@@ -32,45 +32,45 @@ func (s *Manager) hasThreshold(signal nodepressure.Signal) bool {
 	return false
 }
 
-func (s *Manager) setSignal(signal nodepressure.Signal, observedAt time.Time, available, capacity int64, err error) {
-	s.obs.Signals[signal] = nodepressure.Stat{Known: err == nil, Available: available, Capacity: capacity, Time: observedAt}
+func (m *Manager) setSignal(signal nodepressure.Signal, observedAt time.Time, available, capacity int64, err error) {
+	m.obs.Signals[signal] = nodepressure.Stat{Known: err == nil, Available: available, Capacity: capacity, Time: observedAt}
 	if err != nil {
-		s.logError(signal.String(), err)
+		m.logError(signal.String(), err)
 	}
 }
 
-func (s *Manager) observeMemory(now time.Time) {
-	capacity, err := s.nodeStats.Memory(&s.memory)
-	s.setSignal(nodepressure.MemoryAvailable, now, capacity-s.memory.WorkingSet(), capacity, err)
-	s.obs.PageCache = nodepressure.PageCache{Known: err == nil, Active: s.memory.WorkingCache(), Refaults: s.memory.Refaults, StallTime: -1}
-	if err == nil && s.memoryNearThreshold() {
-		s.unaccountedCache = max(s.opts.Stats.PageCache(s.agent.Pods(s.opts.Node))-s.pods.File, 0)
-		s.obs.PageCache.Active += s.unaccountedCache
+func (m *Manager) observeMemory(now time.Time) {
+	capacity, err := m.nodeStats.Memory(&m.memory)
+	m.setSignal(nodepressure.MemoryAvailable, now, capacity-m.memory.WorkingSet(), capacity, err)
+	m.obs.PageCache = nodepressure.PageCache{Known: err == nil, Active: m.memory.WorkingCache(), Refaults: m.memory.Refaults, StallTime: -1}
+	if err == nil && m.memoryNearThreshold() {
+		m.unaccountedCache = max(m.opts.Stats.PageCache(m.agent.Pods(m.opts.Node))-m.pods.File, 0)
+		m.obs.PageCache.Active += m.unaccountedCache
 	}
-	if s.nodeStats.HasPSI() && s.nodeStats.PSI(&s.stall) == nil {
-		s.obs.PageCache.StallTime = s.stall.Some.Total
+	if m.nodeStats.HasPSI() && m.nodeStats.PSI(&m.stall) == nil {
+		m.obs.PageCache.StallTime = m.stall.Some.Total
 	}
-	if !s.thresholds.allocatable {
+	if !m.thresholds.allocatable {
 		return
 	}
-	capacity, ok, err := s.nodeStats.Allocatable(&s.pods)
+	capacity, ok, err := m.nodeStats.Allocatable(&m.pods)
 	if !ok && err == nil { // no pod has run yet
-		s.obs.Signals[nodepressure.AllocatableMemoryAvailable] = nodepressure.Stat{}
+		m.obs.Signals[nodepressure.AllocatableMemoryAvailable] = nodepressure.Stat{}
 		return
 	}
-	s.setSignal(nodepressure.AllocatableMemoryAvailable, now, capacity-s.pods.WorkingSet(), capacity, err)
+	m.setSignal(nodepressure.AllocatableMemoryAvailable, now, capacity-m.pods.WorkingSet(), capacity, err)
 }
 
 // memoryNearThreshold reports whether memory may be short while the kernel's counters lag, so
 // that the per-pod counters are worth reading. It resets unaccountedCache.
-func (s *Manager) memoryNearThreshold() bool {
-	s.unaccountedCache = 0
-	stat := &s.obs.Signals[nodepressure.MemoryAvailable]
-	if !s.opts.Config.Options.ConfirmPageCache || stat.Available > maxRequired(s.thresholds.memory, stat.Capacity)+stat.Capacity/4 {
+func (m *Manager) memoryNearThreshold() bool {
+	m.unaccountedCache = 0
+	stat := &m.obs.Signals[nodepressure.MemoryAvailable]
+	if !m.opts.Config.Options.ConfirmPageCache || stat.Available > maxRequired(m.thresholds.memory, stat.Capacity)+stat.Capacity/4 {
 		return false
 	}
-	_, ok, err := s.nodeStats.Allocatable(&s.pods)
-	return ok && err == nil && s.pods.Unaccounted() > maxUnaccounted
+	_, ok, err := m.nodeStats.Allocatable(&m.pods)
+	return ok && err == nil && m.pods.Unaccounted() > maxUnaccounted
 }
 
 // maxUnaccounted is how much memory may be unaccounted before the per-pod counters are read.
@@ -78,8 +78,8 @@ const maxUnaccounted = 16 << 20
 
 // observeDisks reads the file system statistics. While a disk is low and the pods' disk usage is outdated, it does not
 // advance the timestamps. Outdated usage therefore evicts no pod.
-func (s *Manager) observeDisks(now time.Time) {
-	for signal, d := range s.disks {
+func (m *Manager) observeDisks(now time.Time) {
+	for signal, d := range m.disks {
 		if d == nil {
 			continue
 		}
@@ -88,39 +88,39 @@ func (s *Manager) observeDisks(now time.Time) {
 		if nodepressure.Signal(signal).Resource() == nodepressure.Inodes {
 			available, capacity = u.InodesFree, u.Inodes
 		}
-		s.setSignal(nodepressure.Signal(signal), u.At, available, capacity, err)
+		m.setSignal(nodepressure.Signal(signal), u.At, available, capacity, err)
 		// A file system without an inode limit (btrfs) cannot run out of inodes.
 		if capacity == 0 {
-			s.obs.Signals[signal].Known = false
+			m.obs.Signals[signal].Known = false
 		}
 	}
-	if len(s.thresholds.disk) == 0 {
+	if len(m.thresholds.disk) == 0 {
 		return
 	}
-	low := s.thresholds.lowDisk(&s.obs)
-	if low && !s.diskLow {
-		s.invalidateDiskUsage() // earlier measurements do not show which pod filled the disk
+	low := m.thresholds.lowDisk(&m.obs)
+	if low && !m.diskLow {
+		m.invalidateDiskUsage() // earlier measurements do not show which pod filled the disk
 	}
-	s.diskLow = low
-	keepTimes := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageIsRecent(now))
-	for signal, d := range s.disks {
-		stat := &s.obs.Signals[signal]
+	m.diskLow = low
+	keepTimes := low && (now.Before(m.reclaimFailedUntil[model.DiskPressure]) || !m.diskUsageIsRecent(now))
+	for signal, d := range m.disks {
+		stat := &m.obs.Signals[signal]
 		switch {
 		case d == nil || !stat.Known:
 		case !keepTimes:
-			s.diskStatTimes[signal] = stat.Time
-		case s.diskStatTimes[signal].IsZero():
+			m.diskStatTimes[signal] = stat.Time
+		case m.diskStatTimes[signal].IsZero():
 			stat.Known = false
 		default:
-			stat.Time = s.diskStatTimes[signal]
+			stat.Time = m.diskStatTimes[signal]
 		}
 	}
 }
 
-// observePods reads the statistics of all pods at the machine's request. s.mu must be held.
-func (s *Manager) observePods() []nodepressure.Pod {
-	s.observedPods = s.agent.Pods(s.opts.Node)
-	return s.opts.Stats.Observe(s.observedPods, s.terminatesBy)
+// observePods reads the statistics of all pods at the machine's request. m.mu must be held.
+func (m *Manager) observePods() []nodepressure.Pod {
+	m.observedPods = m.agent.Pods(m.opts.Node)
+	return m.opts.Stats.Observe(m.observedPods, m.terminatesBy)
 }
 
-func (s *Manager) terminatesBy(uid types.UID) time.Time { return s.terminating[uid].deadline }
+func (m *Manager) terminatesBy(uid types.UID) time.Time { return m.terminating[uid].deadline }

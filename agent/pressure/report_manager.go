@@ -12,16 +12,16 @@ import (
 const reportInterval = time.Second
 
 // Report returns the state of the thresholds and the order of eviction. It fails before Run is called.
-func (s *Manager) Report(context.Context) (*Report, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.agent == nil {
-		return nil, fmt.Errorf("node %s: its resources are not monitored yet", s.opts.Node)
+func (m *Manager) Report(context.Context) (*Report, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agent == nil {
+		return nil, fmt.Errorf("node %s: its resources are not monitored yet", m.opts.Node)
 	}
 	now := time.Now()
-	if s.report == nil || now.Sub(s.report.At) >= reportInterval {
-		pods := s.opts.Stats.Observe(s.agent.Pods(s.opts.Node), s.terminatesBy)
-		s.report = NewReport(s.opts.Node, now, s.machine, &s.observed, pods)
+	if m.report == nil || now.Sub(m.report.At) >= reportInterval {
+		pods := m.opts.Stats.Observe(m.agent.Pods(m.opts.Node), m.terminatesBy)
+		m.report = NewReport(m.opts.Node, now, m.machine, &m.observed, pods)
 	}
-	return s.report, nil
+	return m.report, nil
 }

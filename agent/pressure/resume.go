@@ -11,17 +11,17 @@ import (
 // RestoreConditions restores the node's conditions from the API. The transition period of a pressure condition starts
 // now, that of OutOfDisk at its last transition. The kubelet does not restore conditions, so evicted pods can return to
 // the node right after it restarts.
-func (s *Manager) RestoreConditions(conditions []corev1.NodeCondition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	RestoreConditions(time.Now(), conditions, s.machine, s.reserve)
+func (m *Manager) RestoreConditions(conditions []corev1.NodeCondition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	RestoreConditions(time.Now(), conditions, m.machine, m.reserve)
 }
 
 // ResumeEviction implements agent.EvictionResumer.
-func (s *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
-	deadline = SoftGraceEnd(&s.opts.Config, pod, since)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.terminating[pod.UID] = termination{deadline: deadline}
-	return deadline, func() { s.podTerminated(pod.UID) }
+func (m *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
+	deadline = SoftGraceEnd(&m.opts.Config, pod, since)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.terminating[pod.UID] = termination{deadline: deadline}
+	return deadline, func() { m.podTerminated(pod.UID) }
 }

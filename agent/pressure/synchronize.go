@@ -10,34 +10,34 @@ import (
 
 // synchronize reads the statistics, steps the machine and executes the effects once. It returns the time until the
 // next check.
-func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, trigger string) time.Duration {
-	s.opts.Metrics.countSync(trigger)
-	s.observe(now)
-	s.opts.Metrics.observe(&s.obs)
-	s.mu.Lock()
-	s.obs.CheckLimits = s.limitsCheckedAt != s.measurements
-	s.limitsCheckedAt = s.measurements
-	if s.collected {
-		s.collected = false
-		effects := s.machine.Reclaimed(now, &s.obs)
-		s.mu.Unlock()
+func (m *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, trigger string) time.Duration {
+	m.opts.Metrics.countSync(trigger)
+	m.observe(now)
+	m.opts.Metrics.observe(&m.obs)
+	m.mu.Lock()
+	m.obs.CheckLimits = m.limitsCheckedAt != m.measurements
+	m.limitsCheckedAt = m.measurements
+	if m.collected {
+		m.collected = false
+		effects := m.machine.Reclaimed(now, &m.obs)
+		m.mu.Unlock()
 		for _, e := range effects { // before Step, which must see the terminating pods
-			s.execute(ctx, wg, now, e)
+			m.execute(ctx, wg, now, e)
 		}
-		s.mu.Lock()
+		m.mu.Lock()
 	}
-	effects, wake := s.machine.Step(now, &s.obs)
-	s.observed.Signals = s.obs.Signals
-	outOfDisk := s.reserve.Update(now)
-	s.mu.Unlock()
+	effects, wake := m.machine.Step(now, &m.obs)
+	m.observed.Signals = m.obs.Signals
+	outOfDisk := m.reserve.Update(now)
+	m.mu.Unlock()
 	for _, e := range effects {
-		s.execute(ctx, wg, now, e)
+		m.execute(ctx, wg, now, e)
 	}
 	if outOfDisk {
-		s.reportOutOfDisk()
+		m.reportOutOfDisk()
 	}
-	s.killLateProcesses(now)
-	s.moveAlarm(now)
-	s.startBackgroundTasks(ctx, wg, now)
-	return s.nextInterval(now, wake)
+	m.killLateProcesses(now)
+	m.moveAlarm(now)
+	m.startBackgroundTasks(ctx, wg, now)
+	return m.nextInterval(now, wake)
 }

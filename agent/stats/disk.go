@@ -21,9 +21,10 @@ type Disk struct {
 
 // DiskUsage is the usage of a file system.
 type DiskUsage struct {
-	At                           time.Time // time of the measurement
-	Capacity, Available, Used    int64     // bytes; Available is that of unprivileged users
-	Inodes, InodesFree, DeviceID int64
+	At                        time.Time // time of the measurement
+	Capacity, Available, Used int64     // bytes; Available is that of unprivileged users
+	Inodes, InodesFree        int64
+	DeviceID                  int64 // f_fsid of statfs: equal for two directories of one file system
 }
 
 // NewDisk returns the file system of dir, which need not exist yet.

@@ -30,106 +30,106 @@ func OpenNode(h *cgroup.Host, node, pods string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Node{group: g, host: h, podPath: pods, loadavg: -1}
+	n := &Node{group: g, host: h, podPath: pods, loadavg: -1}
 	if g.HasPids() {
-		return m, nil
+		return n, nil
 	}
-	if m.loadavg, err = unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+	if n.loadavg, err = unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		g.Close()
 		return nil, fmt.Errorf("opening /proc/loadavg: %w", err)
 	}
-	if m.pidMax, err = maxProcesses(); err != nil {
-		m.Close()
+	if n.pidMax, err = maxProcesses(); err != nil {
+		n.Close()
 		return nil, err
 	}
-	return m, nil
+	return n, nil
 }
 
 // Close closes the files.
-func (m *Node) Close() {
-	m.group.Close()
-	if m.pods != nil {
-		m.pods.Close()
+func (n *Node) Close() {
+	n.group.Close()
+	if n.pods != nil {
+		n.pods.Close()
 	}
-	if m.loadavg >= 0 {
-		_ = unix.Close(m.loadavg)
+	if n.loadavg >= 0 {
+		_ = unix.Close(n.loadavg)
 	}
 }
 
 // Usage returns the charged memory in bytes; it is the cheapest read.
-func (m *Node) Usage() (int64, error) { return m.group.Usage() }
+func (n *Node) Usage() (int64, error) { return n.group.Usage() }
 
 // Memory reads the node's memory into out and returns its capacity in bytes.
-func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
-	if err := m.group.Memory(out); err != nil {
+func (n *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
+	if err := n.group.Memory(out); err != nil {
 		return 0, err
 	}
-	return m.group.Capacity()
+	return n.group.Capacity()
 }
 
 // Allocatable reads the memory of all pods into out. capacity is the limit of their cgroup or the node's capacity,
 // whichever is smaller, in bytes. ok is false if the cgroup does not exist yet.
-func (m *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
-	if m.pods == nil {
-		if !m.host.Exists(m.podPath) {
+func (n *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
+	if n.pods == nil {
+		if !n.host.Exists(n.podPath) {
 			return 0, false, nil
 		}
-		if m.pods, err = m.host.Open(m.podPath); err != nil {
+		if n.pods, err = n.host.Open(n.podPath); err != nil {
 			return 0, false, err
 		}
 	}
-	if err = m.pods.Memory(out); errors.Is(err, cgroup.ErrRemoved) {
-		m.pods.Close()
-		m.pods = nil
+	if err = n.pods.Memory(out); errors.Is(err, cgroup.ErrRemoved) {
+		n.pods.Close()
+		n.pods = nil
 		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	if capacity, err = m.pods.Limit(); err != nil {
+	if capacity, err = n.pods.Limit(); err != nil {
 		return 0, false, err
 	}
-	nodeCapacity, err := m.group.Capacity()
+	nodeCapacity, err := n.group.Capacity()
 	return min(capacity, nodeCapacity), err == nil, err
 }
 
 // HasPSI reports whether the kernel provides PSI for the node.
-func (m *Node) HasPSI() bool { return m.group.HasPSI() }
+func (n *Node) HasPSI() bool { return n.group.HasPSI() }
 
 // PSI reads the memory pressure stall information.
-func (m *Node) PSI(out *cgroup.PSI) error { return m.group.PSI(out) }
+func (n *Node) PSI(out *cgroup.PSI) error { return n.group.PSI(out) }
 
 // OOMKills returns the number of OOM kills in the node's cgroup.
-func (m *Node) OOMKills() (int64, error) { return m.group.OOMKills() }
+func (n *Node) OOMKills() (int64, error) { return n.group.OOMKills() }
 
 // Processes returns the number of processes and threads, and their limit.
-func (m *Node) Processes() (running, limit int64, err error) {
-	if m.loadavg >= 0 {
-		running, err = m.threadCount()
-		return running, m.pidMax, err
+func (n *Node) Processes() (running, limit int64, err error) {
+	if n.loadavg >= 0 {
+		running, err = n.threadCount()
+		return running, n.pidMax, err
 	}
-	if running, err = m.group.Pids(); err != nil {
+	if running, err = n.group.Pids(); err != nil {
 		return 0, 0, err
 	}
-	if limit, err = m.group.PidLimit(); err != nil || limit < math.MaxInt64 {
+	if limit, err = n.group.PidLimit(); err != nil || limit < math.MaxInt64 {
 		return running, limit, err
 	}
-	if m.pidMax == 0 {
-		m.pidMax, err = maxProcesses()
+	if n.pidMax == 0 {
+		n.pidMax, err = maxProcesses()
 	}
-	return running, m.pidMax, err
+	return running, n.pidMax, err
 }
 
 // threadCount returns the number of threads from the fourth field of /proc/loadavg, such as 234 in "1/234".
-func (m *Node) threadCount() (int64, error) {
+func (n *Node) threadCount() (int64, error) {
 	var text [64]byte
-	n, err := unix.Pread(m.loadavg, text[:], 0)
+	length, err := unix.Pread(n.loadavg, text[:], 0)
 	if err != nil {
 		return 0, fmt.Errorf("reading /proc/loadavg: %w", err)
 	}
 	var count int64
 	slash := false
-	for _, c := range text[:n] {
+	for _, c := range text[:length] {
 		switch {
 		case c == '/':
 			slash = true
@@ -139,7 +139,7 @@ func (m *Node) threadCount() (int64, error) {
 			return count, nil
 		}
 	}
-	return 0, fmt.Errorf("/proc/loadavg: %q has no thread count", string(text[:n]))
+	return 0, fmt.Errorf("/proc/loadavg: %q has no thread count", string(text[:length]))
 }
 
 // maxProcesses returns the machine's limit of processes and threads.

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// flags are the values of the program's flags.
+// flags are the values of the program's flags; declare describes each.
 type flags struct {
 	listen       string
 	unreadyAfter time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestCleanupRemovesRuntimeAndPods removes pods whose daemon does not run any more, as after kill -9 of the
+// TestCleanupRemovesRuntimeAndPods removes pods whose daemon no longer runs, as after kill -9 of the
 // process that started both.
 func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	p := newPool(t)

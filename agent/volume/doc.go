@@ -7,9 +7,9 @@
 //	Run ─▶ refreshes configMaps, secrets, downward API files and tokens
 //	Teardown(uid) ─▶ unmounts and removes everything
 //
-// Supported kinds: emptyDir (disk and memory), hostPath, claims bound to a local or hostPath
-// PersistentVolume (Filesystem or Block), ephemeral claims, image, configMap, secret, downwardAPI
-// and projected. Directories have the kubelet's names. The runtime mounts images, except containerd before
+// Supported kinds are emptyDir (disk and memory), hostPath, image, configMap, secret, downwardAPI and
+// projected. Claims may be ephemeral, or bound to a local or hostPath PersistentVolume (Filesystem or
+// Block). Directories have the kubelet's names. The runtime mounts images, except containerd before
 // 2.1: MountImage then mounts a read-only snapshot.
 //
 // Invariants, each covered by a test:

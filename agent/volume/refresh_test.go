@@ -21,17 +21,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func (h *fixture) updateConfigMap(cm *corev1.ConfigMap) {
-	h.t.Helper()
-	if _, err := h.client.CoreV1().ConfigMaps(cm.Namespace).Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) updateConfigMap(cm *corev1.ConfigMap) {
+	f.t.Helper()
+	if _, err := f.client.CoreV1().ConfigMaps(cm.Namespace).Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // countGets returns the number of get requests so far.
-func (h *fixture) countGets() int {
+func (f *fixture) countGets() int {
 	n := 0
-	for _, a := range h.client.Actions() {
+	for _, a := range f.client.Actions() {
 		if a.GetVerb() == "get" {
 			n++
 		}

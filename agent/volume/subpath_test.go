@@ -17,18 +17,18 @@ import (
 )
 
 // mountSubPath mounts a subPath of an emptyDir.
-func (h *fixture) mountSubPath(sub string) (*corev1.Pod, []*cri.Mount, error) {
-	h.t.Helper()
+func (f *fixture) mountSubPath(sub string) (*corev1.Pod, []*cri.Mount, error) {
+	f.t.Helper()
 	pod := podWith(emptyDir("data"))
-	h.prepare(pod)
+	f.prepare(pod)
 	pod.Spec.Containers[0].VolumeMounts[0].SubPath = sub
-	mounted, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
+	mounted, _, err := f.Mounts(pod, &pod.Spec.Containers[0], nil)
 	return pod, mounted, err
 }
 
 // volumeDir returns the directory of the emptyDir of a pod.
-func (h *fixture) volumeDir(pod *corev1.Pod) string {
-	return filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
+func (f *fixture) volumeDir(pod *corev1.Pod) string {
+	return filepath.Join(f.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
 }
 
 func TestSubPathIsCreatedAndMounted(t *testing.T) {

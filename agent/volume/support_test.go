@@ -65,37 +65,37 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 }
 
 // restart replaces the Volumes with a new one for the directory.
-func (h *fixture) restart(root string) {
+func (f *fixture) restart(root string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{corev1.LabelHostname: "n1"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"memory": resource.MustParse("64Mi"), "cpu": resource.MustParse("2")}}}
-	v, err := New(Options{Client: h.client, Root: root, Node: func() *corev1.Node { return node }})
+	v, err := New(Options{Client: f.client, Root: root, Node: func() *corev1.Node { return node }})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	h.Volumes = v
+	f.Volumes = v
 }
 
 // prepare prepares the volumes of a pod.
-func (h *fixture) prepare(pod *corev1.Pod) {
-	h.t.Helper()
-	if err := h.Prepare(context.Background(), pod); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) prepare(pod *corev1.Pod) {
+	f.t.Helper()
+	if err := f.Prepare(context.Background(), pod); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // path returns the host path of a volume of the first container of a prepared pod.
-func (h *fixture) path(pod *corev1.Pod, volume string) string {
-	h.t.Helper()
-	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
+func (f *fixture) path(pod *corev1.Pod, volume string) string {
+	f.t.Helper()
+	mounts, _, err := f.Mounts(pod, &pod.Spec.Containers[0], nil)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for i, m := range pod.Spec.Containers[0].VolumeMounts {
 		if m.Name == volume {
 			return mounts[i].HostPath
 		}
 	}
-	h.t.Fatalf("no volume %q is mounted", volume)
+	f.t.Fatalf("no volume %q is mounted", volume)
 	return ""
 }
 

@@ -48,34 +48,34 @@ func newCertificateSigning() *signerAuthorization {
 }
 
 // SetAuthorizer implements initializer.WantsAuthorizer.
-func (p *signerAuthorization) SetAuthorizer(a authorizer.Authorizer) { p.authorizer = a }
+func (s *signerAuthorization) SetAuthorizer(a authorizer.Authorizer) { s.authorizer = a }
 
 // ValidateInitialization implements admission.InitializationValidator.
-func (p *signerAuthorization) ValidateInitialization() error {
-	if p.authorizer == nil {
-		return fmt.Errorf("the admission plugin for the verb %s of signers needs an authorizer", p.verb)
+func (s *signerAuthorization) ValidateInitialization() error {
+	if s.authorizer == nil {
+		return fmt.Errorf("the admission plugin for the verb %s of signers needs an authorizer", s.verb)
 	}
 	return nil
 }
 
 // Validate implements admission.ValidationInterface.
-func (p *signerAuthorization) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (s *signerAuthorization) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	r, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
 	old, oldOK := a.GetOldObject().(*certificatesv1.CertificateSigningRequest)
-	if a.GetSubresource() != p.subresource || !ok || !oldOK || !p.applies(r, old) {
+	if a.GetSubresource() != s.subresource || !ok || !oldOK || !s.applies(r, old) {
 		return nil
 	}
 	signer := old.Spec.SignerName
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
-		decision, _, _ := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-			User: a.GetUserInfo(), Verb: p.verb, Name: name, APIGroup: "certificates.k8s.io", APIVersion: "*", Resource: "signers", ResourceRequest: true,
+		decision, _, _ := s.authorizer.Authorize(ctx, authorizer.AttributesRecord{
+			User: a.GetUserInfo(), Verb: s.verb, Name: name, APIGroup: "certificates.k8s.io", APIVersion: "*", Resource: "signers", ResourceRequest: true,
 		})
 		if decision == authorizer.DecisionAllow {
 			return nil
 		}
 	}
-	return admission.NewForbidden(a, fmt.Errorf("user not permitted to %s requests with signerName %q", p.verb, signer))
+	return admission.NewForbidden(a, fmt.Errorf("user not permitted to %s requests with signerName %q", s.verb, signer))
 }
 
 // subjectRestriction rejects requests for client certificates of group system:masters.
@@ -88,7 +88,7 @@ func newSubjectRestriction() *subjectRestriction {
 }
 
 // Validate implements admission.ValidationInterface.
-func (p *subjectRestriction) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (s *subjectRestriction) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	r, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if !ok || a.GetSubresource() != "" || r.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 		return nil

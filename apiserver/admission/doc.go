@@ -21,6 +21,6 @@
 // Plugins read other objects from informer caches. They read the store instead until a cache has synced, shortly
 // after a relevant write through this server, and if the cache lacks the object.
 //
-// Differences from kube-apiserver: there, plugins may not find an object that was just created. Its
-// storage of priority classes rejects the deletion of system classes.
+// Differences from kube-apiserver: its plugins may not find an object that was just created. Its storage of priority
+// classes, not the plugin Priority, rejects the deletion of system classes.
 package admission

@@ -56,7 +56,7 @@ type openAPIv3 struct {
 	// program is part of the hashes: another version of the server may build another document of the same definitions.
 	program string
 
-	mutex     sync.Mutex // also held while a document is built, so that one is built at a time
+	mu        sync.Mutex // also held while a document is built, so that one is built at a time
 	documents []document // the most recently used one is the last
 }
 
@@ -165,8 +165,8 @@ func (o *openAPIv3) serveDocument(w http.ResponseWriter, r *http.Request) {
 
 // document returns the document at a path. It builds the document unless it is cached.
 func (o *openAPIv3) document(path, hash string, definitions []*apiextensionsv1.CustomResourceDefinition) (*handler3.OpenAPIService, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	i := slices.IndexFunc(o.documents, func(d document) bool { return d.path == path })
 	if i >= 0 {
 		cached := o.documents[i]

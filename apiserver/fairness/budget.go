@@ -26,7 +26,7 @@ func (u bodyUse) check(limit bodyUse, user string) error {
 
 // limitError reports that requests of a user, or of all users, exceed a limit.
 type limitError struct {
-	what       string
+	what       string // what the limit counts
 	user       string // "": all users
 	use, limit int64
 }

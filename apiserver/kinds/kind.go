@@ -62,7 +62,7 @@ type Kind struct {
 	// OrphansByDefault orphans dependents if a delete has no propagation policy (Job,
 	// ReplicationController).
 	OrphansByDefault bool
-	// AllowCreateOnUpdate lets PUT create the object (e.g. Lease, Endpoints).
+	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints and others).
 	AllowCreateOnUpdate bool
 	// RequireVersionOnUpdate rejects a PUT without resourceVersion.
 	RequireVersionOnUpdate bool

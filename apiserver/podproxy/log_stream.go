@@ -26,8 +26,8 @@ func (s *logStreamer) InputStream(ctx context.Context, apiVersion, acceptHeader 
 // lateEOF returns errors only from calls that read no bytes.
 type lateEOF struct{ io.ReadCloser }
 
-func (r lateEOF) Read(b []byte) (int, error) {
-	n, err := r.ReadCloser.Read(b)
+func (l lateEOF) Read(b []byte) (int, error) {
+	n, err := l.ReadCloser.Read(b)
 	if n > 0 {
 		return n, nil // the next call returns the error again
 	}

@@ -151,45 +151,45 @@ func (c *podValidator) validateContainer(container *corev1.Container, path *fiel
 	c.validateContainerSecurityContext(container.SecurityContext, path.Child("securityContext"))
 }
 
-func (r *errorCollector) validatePullPolicy(policy corev1.PullPolicy, path *field.Path) {
-	requireOneOf(r, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+func (c *errorCollector) validatePullPolicy(policy corev1.PullPolicy, path *field.Path) {
+	requireOneOf(c, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
 // forbidImageWhitespace rejects images with surrounding whitespace. It is not used for templates, which may be
 // stored with such images.
-func (r *errorCollector) forbidImageWhitespace(containers []corev1.Container, path *field.Path) {
+func (c *errorCollector) forbidImageWhitespace(containers []corev1.Container, path *field.Path) {
 	for i, container := range containers {
 		if strings.TrimSpace(container.Image) != container.Image {
-			r.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
+			c.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
 		}
 	}
 }
 
-func (r *errorCollector) validatePorts(ports []corev1.ContainerPort, path *field.Path) {
+func (c *errorCollector) validatePorts(ports []corev1.ContainerPort, path *field.Path) {
 	names := podfields.NameSet{}
 	for i, port := range ports {
 		idxPath := path.Index(i)
 		if port.Name != "" {
 			if reasons := validation.IsValidPortName(port.Name); len(reasons) > 0 {
-				r.invalidEach(idxPath.Child("name"), port.Name, reasons)
+				c.invalidEach(idxPath.Child("name"), port.Name, reasons)
 			} else if !names.Add(port.Name) {
-				r.duplicate(idxPath.Child("name"), port.Name)
+				c.duplicate(idxPath.Child("name"), port.Name)
 			}
 		}
 		if port.ContainerPort == 0 {
-			r.required(idxPath.Child("containerPort"), "")
+			c.required(idxPath.Child("containerPort"), "")
 		} else {
-			r.invalidEach(idxPath.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
+			c.invalidEach(idxPath.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
 		}
 		if port.HostPort != 0 {
-			r.invalidEach(idxPath.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
+			c.invalidEach(idxPath.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
 		}
-		requireOneOf(r, port.Protocol, idxPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
+		requireOneOf(c, port.Protocol, idxPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
 	}
 }
 
 // validateHostPorts reports host ports that are used twice.
-func (r *errorCollector) validateHostPorts(containers []corev1.Container, path *field.Path) {
+func (c *errorCollector) validateHostPorts(containers []corev1.Container, path *field.Path) {
 	used := podfields.NameSet{}
 	for i, container := range containers {
 		for j, port := range container.Ports {
@@ -198,7 +198,7 @@ func (r *errorCollector) validateHostPorts(containers []corev1.Container, path *
 			}
 			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
 			if !used.Add(key) {
-				r.duplicate(path.Index(i).Child("ports").Index(j).Child("hostPort"), key)
+				c.duplicate(path.Index(i).Child("ports").Index(j).Child("hostPort"), key)
 			}
 		}
 	}
@@ -228,41 +228,41 @@ const (
 )
 
 // validateRestartPolicy validates the container-level restart policy and its rules.
-func (r *errorCollector) validateRestartPolicy(container *corev1.Container, path *field.Path) {
+func (c *errorCollector) validateRestartPolicy(container *corev1.Container, path *field.Path) {
 	policy, rules := container.RestartPolicy, container.RestartPolicyRules
 	if policy == nil {
 		if len(rules) > 0 {
-			r.required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+			c.required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
 		}
 		return
 	}
-	validateOneOf(r, *policy, path.Child("restartPolicy"),
+	validateOneOf(c, *policy, path.Child("restartPolicy"),
 		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	fldPath := path.Child("restartPolicyRules")
 	if len(rules) > maxRestartRules {
-		r.add(field.TooMany(fldPath, len(rules), maxRestartRules))
+		c.add(field.TooMany(fldPath, len(rules), maxRestartRules))
 	}
 	for i, rule := range rules {
-		r.validateRestartRule(rule, fldPath.Index(i))
+		c.validateRestartRule(rule, fldPath.Index(i))
 	}
 }
 
-func (r *errorCollector) validateRestartRule(rule corev1.ContainerRestartRule, path *field.Path) {
-	requireOneOf(r, rule.Action, path.Child("action"),
+func (c *errorCollector) validateRestartRule(rule corev1.ContainerRestartRule, path *field.Path) {
+	requireOneOf(c, rule.Action, path.Child("action"),
 		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 	codes, fldPath := rule.ExitCodes, path.Child("exitCodes")
 	if codes == nil {
-		r.required(fldPath, "must be specified")
+		c.required(fldPath, "must be specified")
 		return
 	}
-	requireOneOf(r, codes.Operator, fldPath.Child("operator"),
+	requireOneOf(c, codes.Operator, fldPath.Child("operator"),
 		corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 	if len(codes.Values) > maxRestartExitCodes {
-		r.add(field.TooMany(fldPath.Child("values"), len(codes.Values), maxRestartExitCodes))
+		c.add(field.TooMany(fldPath.Child("values"), len(codes.Values), maxRestartExitCodes))
 	}
 	for i, value := range codes.Values {
 		if slices.Contains(codes.Values[:i], value) {
-			r.duplicate(fldPath.Child("values").Index(i), value)
+			c.duplicate(fldPath.Child("values").Index(i), value)
 		}
 	}
 }

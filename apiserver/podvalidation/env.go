@@ -29,17 +29,17 @@ var (
 	}, envFields...)
 )
 
-func (r *errorCollector) validateEnv(vars []corev1.EnvVar, path *field.Path) {
+func (c *errorCollector) validateEnv(vars []corev1.EnvVar, path *field.Path) {
 	for i, v := range vars {
 		idxPath := path.Index(i)
-		if r.requireNonEmpty(v.Name, idxPath.Child("name")) {
-			r.invalidEach(idxPath.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
+		if c.requireNonEmpty(v.Name, idxPath.Child("name")) {
+			c.invalidEach(idxPath.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
 		}
-		r.validateEnvSource(v, idxPath.Child("valueFrom"))
+		c.validateEnvSource(v, idxPath.Child("valueFrom"))
 	}
 }
 
-func (r *errorCollector) validateEnvSource(v corev1.EnvVar, path *field.Path) {
+func (c *errorCollector) validateEnvSource(v corev1.EnvVar, path *field.Path) {
 	source := v.ValueFrom
 	if source == nil {
 		return
@@ -47,105 +47,105 @@ func (r *errorCollector) validateEnvSource(v corev1.EnvVar, path *field.Path) {
 	sources := 0
 	if source.FieldRef != nil {
 		sources++
-		r.validateFieldRef(source.FieldRef, envFields, path.Child("fieldRef"))
+		c.validateFieldRef(source.FieldRef, envFields, path.Child("fieldRef"))
 	}
 	if source.ResourceFieldRef != nil {
 		sources++
-		r.validateResourceFieldRef(source.ResourceFieldRef, false, path.Child("resourceFieldRef"))
+		c.validateResourceFieldRef(source.ResourceFieldRef, false, path.Child("resourceFieldRef"))
 	}
 	if source.ConfigMapKeyRef != nil {
 		sources++
-		r.validateMapKey(source.ConfigMapKeyRef.Key, path.Child("configMapKeyRef", "key"))
+		c.validateMapKey(source.ConfigMapKeyRef.Key, path.Child("configMapKeyRef", "key"))
 	}
 	if source.SecretKeyRef != nil {
 		sources++
-		r.validateMapKey(source.SecretKeyRef.Key, path.Child("secretKeyRef", "key"))
+		c.validateMapKey(source.SecretKeyRef.Key, path.Child("secretKeyRef", "key"))
 	}
 	if source.FileKeyRef != nil {
 		sources++
-		r.validateFileKeyRef(source.FileKeyRef, path.Child("fileKeyRef"))
+		c.validateFileKeyRef(source.FileKeyRef, path.Child("fileKeyRef"))
 	}
 	if sources == 0 {
-		r.invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
+		c.invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
 	}
 	if v.Value != "" {
 		if sources > 0 {
-			r.invalid(path, "", "may not be specified when `value` is not empty")
+			c.invalid(path, "", "may not be specified when `value` is not empty")
 		}
 	} else if sources > 1 {
-		r.invalid(path, "", "may not have more than one field specified at a time")
+		c.invalid(path, "", "may not have more than one field specified at a time")
 	}
 }
 
 // maxFileKeyLength is the maximum length in bytes of a key of an env file.
 const maxFileKeyLength = 128
 
-func (r *errorCollector) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
-	if r.requireNonEmpty(ref.Key, path.Child("key")) {
-		r.invalidEach(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))
+func (c *errorCollector) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
+	if c.requireNonEmpty(ref.Key, path.Child("key")) {
+		c.invalidEach(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))
 		if len(ref.Key) > maxFileKeyLength {
-			r.add(field.TooLong(path.Child("key"), ref.Key, maxFileKeyLength))
+			c.add(field.TooLong(path.Child("key"), ref.Key, maxFileKeyLength))
 		}
 	}
-	if r.requireNonEmpty(ref.VolumeName, path.Child("volumeName")) {
-		r.validateDNSLabel(ref.VolumeName, path.Child("volumeName"))
+	if c.requireNonEmpty(ref.VolumeName, path.Child("volumeName")) {
+		c.validateDNSLabel(ref.VolumeName, path.Child("volumeName"))
 	}
-	if r.requireNonEmpty(ref.Path, path.Child("path")) {
-		r.validateProjectedPath(ref.Path, path.Child("path"))
-	}
-}
-
-func (r *errorCollector) validateMapKey(key string, path *field.Path) {
-	if r.requireNonEmpty(key, path) {
-		r.invalidEach(path, key, validation.IsConfigMapKey(key))
+	if c.requireNonEmpty(ref.Path, path.Child("path")) {
+		c.validateProjectedPath(ref.Path, path.Child("path"))
 	}
 }
 
-func (r *errorCollector) validateEnvFrom(sources []corev1.EnvFromSource, path *field.Path) {
+func (c *errorCollector) validateMapKey(key string, path *field.Path) {
+	if c.requireNonEmpty(key, path) {
+		c.invalidEach(path, key, validation.IsConfigMapKey(key))
+	}
+}
+
+func (c *errorCollector) validateEnvFrom(sources []corev1.EnvFromSource, path *field.Path) {
 	for i, source := range sources {
 		idxPath := path.Index(i)
 		if source.Prefix != "" {
-			r.invalidEach(idxPath.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
+			c.invalidEach(idxPath.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
 		}
 		if source.ConfigMapRef != nil {
-			r.requireNonEmpty(source.ConfigMapRef.Name, idxPath.Child("configMapRef", "name"))
+			c.requireNonEmpty(source.ConfigMapRef.Name, idxPath.Child("configMapRef", "name"))
 		}
 		if source.SecretRef != nil {
-			r.requireNonEmpty(source.SecretRef.Name, idxPath.Child("secretRef", "name"))
+			c.requireNonEmpty(source.SecretRef.Name, idxPath.Child("secretRef", "name"))
 		}
 		// As in Kubernetes, these errors name the list and not the entry.
 		if source.ConfigMapRef == nil && source.SecretRef == nil {
-			r.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+			c.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
 		} else if source.ConfigMapRef != nil && source.SecretRef != nil {
-			r.invalid(path, "", "may not have more than one field specified at a time")
+			c.invalid(path, "", "may not have more than one field specified at a time")
 		}
 	}
 }
 
 // validateFieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label,
 // metadata.annotations['key'] a single annotation.
-func (r *errorCollector) validateFieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
-	if !r.requireNonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.requireNonEmpty(ref.FieldPath, path.Child("fieldPath")) {
+func (c *errorCollector) validateFieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
+	if !c.requireNonEmpty(ref.APIVersion, path.Child("apiVersion")) || !c.requireNonEmpty(ref.FieldPath, path.Child("fieldPath")) {
 		return
 	}
 	if ref.APIVersion != "v1" {
-		r.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: unsupported pod version: "+ref.APIVersion)
+		c.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: unsupported pod version: "+ref.APIVersion)
 		return
 	}
 	parent, key, subscripted := splitSubscript(ref.FieldPath)
 	switch {
 	case subscripted && parent == "metadata.annotations":
-		r.validateQualifiedName(strings.ToLower(key), path)
+		c.validateQualifiedName(strings.ToLower(key), path)
 	case subscripted && parent == "metadata.labels":
-		r.validateQualifiedName(key, path)
+		c.validateQualifiedName(key, path)
 	case subscripted || !slices.Contains(append([]string{"spec.host"}, validFieldPaths...), ref.FieldPath):
-		r.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: field label not supported: "+ref.FieldPath)
+		c.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: field label not supported: "+ref.FieldPath)
 	default:
 		fieldPath := ref.FieldPath
 		if fieldPath == "spec.host" {
 			fieldPath = "spec.nodeName"
 		}
-		validateOneOf(r, fieldPath, path.Child("fieldPath"), supported...)
+		validateOneOf(c, fieldPath, path.Child("fieldPath"), supported...)
 	}
 }
 
@@ -161,16 +161,16 @@ func splitSubscript(path string) (parent, key string, ok bool) {
 
 // validateResourceFieldRef validates a reference to a container's request or limit. In a volume it must
 // name the container.
-func (r *errorCollector) validateResourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
+func (c *errorCollector) validateResourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
 	switch {
 	case inVolume && ref.ContainerName == "":
-		r.required(path.Child("containerName"), "")
+		c.required(path.Child("containerName"), "")
 	case ref.Resource == "":
-		r.required(path.Child("resource"), "")
+		c.required(path.Child("resource"), "")
 	case !isHugePageField(ref.Resource):
-		validateOneOf(r, ref.Resource, path.Child("resource"), resourceFields...)
+		validateOneOf(c, ref.Resource, path.Child("resource"), resourceFields...)
 	}
-	r.validateDivisor(ref.Resource, ref.Divisor, path.Child("divisor"))
+	c.validateDivisor(ref.Resource, ref.Divisor, path.Child("divisor"))
 }
 
 func isHugePageField(name string) bool {
@@ -183,7 +183,7 @@ var (
 	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 )
 
-func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity, path *field.Path) {
+func (c *errorCollector) validateDivisor(name string, divisor resource.Quantity, path *field.Path) {
 	if divisor.IsZero() {
 		return
 	}
@@ -191,7 +191,7 @@ func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity,
 	switch {
 	case strings.HasSuffix(name, ".cpu"):
 		if !slices.Contains(cpuDivisors, divisor.String()) {
-			r.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource")
+			c.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource")
 		}
 		return
 	case strings.HasSuffix(name, ".memory"):
@@ -204,6 +204,6 @@ func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity,
 		return
 	}
 	if !slices.Contains(byteDivisors, divisor.String()) {
-		r.invalid(path, name, "only divisor's values "+strings.Join(byteDivisors, ", ")+" are supported with the "+resourceText+" resource")
+		c.invalid(path, name, "only divisor's values "+strings.Join(byteDivisors, ", ")+" are supported with the "+resourceText+" resource")
 	}
 }

@@ -12,58 +12,58 @@ type errorCollector struct {
 	errs field.ErrorList
 }
 
-func (r *errorCollector) add(errs ...*field.Error) { r.errs = append(r.errs, errs...) }
+func (c *errorCollector) add(errs ...*field.Error) { c.errs = append(c.errs, errs...) }
 
-func (r *errorCollector) invalid(path *field.Path, value any, reason string) {
-	r.add(field.Invalid(path, value, reason))
+func (c *errorCollector) invalid(path *field.Path, value any, reason string) {
+	c.add(field.Invalid(path, value, reason))
 }
 
 // invalidEach adds one error per reason.
-func (r *errorCollector) invalidEach(path *field.Path, value any, reasons []string) {
+func (c *errorCollector) invalidEach(path *field.Path, value any, reasons []string) {
 	for _, reason := range reasons {
-		r.invalid(path, value, reason)
+		c.invalid(path, value, reason)
 	}
 }
 
-func (r *errorCollector) required(path *field.Path, reason string) {
-	r.add(field.Required(path, reason))
+func (c *errorCollector) required(path *field.Path, reason string) {
+	c.add(field.Required(path, reason))
 }
-func (r *errorCollector) forbidden(path *field.Path, reason string) {
-	r.add(field.Forbidden(path, reason))
+func (c *errorCollector) forbidden(path *field.Path, reason string) {
+	c.add(field.Forbidden(path, reason))
 }
-func (r *errorCollector) duplicate(path *field.Path, value any) { r.add(field.Duplicate(path, value)) }
-func (r *errorCollector) notFound(path *field.Path, value any)  { r.add(field.NotFound(path, value)) }
+func (c *errorCollector) duplicate(path *field.Path, value any) { c.add(field.Duplicate(path, value)) }
+func (c *errorCollector) notFound(path *field.Path, value any)  { c.add(field.NotFound(path, value)) }
 
 // validateDNSLabel requires an RFC 1123 label.
-func (r *errorCollector) validateDNSLabel(value string, path *field.Path) {
-	r.invalidEach(path, value, validation.IsDNS1123Label(value))
+func (c *errorCollector) validateDNSLabel(value string, path *field.Path) {
+	c.invalidEach(path, value, validation.IsDNS1123Label(value))
 }
 
 // validateQualifiedName requires a valid label key.
-func (r *errorCollector) validateQualifiedName(value string, path *field.Path) {
-	r.invalidEach(path, value, validation.IsQualifiedName(value))
+func (c *errorCollector) validateQualifiedName(value string, path *field.Path) {
+	c.invalidEach(path, value, validation.IsQualifiedName(value))
 }
 
 // requireNonNegative requires value >= 0.
-func (r *errorCollector) requireNonNegative(value int64, path *field.Path) {
+func (c *errorCollector) requireNonNegative(value int64, path *field.Path) {
 	if value < 0 {
-		r.invalid(path, value, "must be greater than or equal to 0")
+		c.invalid(path, value, "must be greater than or equal to 0")
 	}
 }
 
 // requireNonEmpty requires a value and reports whether there is one.
-func (r *errorCollector) requireNonEmpty(value string, path *field.Path) bool {
+func (c *errorCollector) requireNonEmpty(value string, path *field.Path) bool {
 	if value == "" {
-		r.required(path, "")
+		c.required(path, "")
 		return false
 	}
 	return true
 }
 
 // requireNonEmptyList requires a list of at least one entry.
-func (r *errorCollector) requireNonEmptyList(count int, path *field.Path) {
+func (c *errorCollector) requireNonEmptyList(count int, path *field.Path) {
 	if count == 0 {
-		r.required(path, "")
+		c.required(path, "")
 	}
 }
 

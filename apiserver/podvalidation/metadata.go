@@ -31,29 +31,29 @@ func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalida
 	return r.errs
 }
 
-func (r *errorCollector) validateOwnerReferences(owners []metav1.OwnerReference, path *field.Path) {
+func (c *errorCollector) validateOwnerReferences(owners []metav1.OwnerReference, path *field.Path) {
 	controller := ""
 	for _, owner := range owners {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 		if kind.Version == "" {
-			r.invalid(path.Child("apiVersion"), owner.APIVersion, "version must not be empty")
+			c.invalid(path.Child("apiVersion"), owner.APIVersion, "version must not be empty")
 		}
 		for _, f := range []struct{ name, value string }{
 			{"kind", owner.Kind}, {"name", owner.Name}, {"uid", string(owner.UID)},
 		} {
 			if f.value == "" {
-				r.invalid(path.Child(f.name), f.value, "must not be empty")
+				c.invalid(path.Child(f.name), f.value, "must not be empty")
 			}
 		}
 		if _, ok := apivalidation.BannedOwners[kind]; ok {
-			r.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
+			c.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
 		}
 		if !podfields.Deref(owner.Controller) {
 			continue
 		}
 		name := owner.Kind + "/" + owner.Name
 		if controller != "" {
-			r.invalid(path, owners, fmt.Sprintf(
+			c.invalid(path, owners, fmt.Sprintf(
 				"Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, name))
 		} else {
 			controller = name

@@ -41,45 +41,45 @@ func (c *podValidator) validateVolumeMounts(container *corev1.Container, path *f
 
 // validateSubPaths validates subPath and subPathExpr. As in Kubernetes, errors about their values have the path of the
 // list. The error about a mount that sets both has the path of the mount.
-func (r *errorCollector) validateSubPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
+func (c *errorCollector) validateSubPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
 	if mount.SubPath != "" {
-		r.requireRelativePath(mount.SubPath, list.Child("subPath"))
+		c.requireRelativePath(mount.SubPath, list.Child("subPath"))
 	}
 	if mount.SubPathExpr == "" {
 		return
 	}
 	if mount.SubPath != "" {
-		r.invalid(idxPath.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
+		c.invalid(idxPath.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
 	}
-	r.requireRelativePath(mount.SubPathExpr, list.Child("subPathExpr"))
+	c.requireRelativePath(mount.SubPathExpr, list.Child("subPathExpr"))
 }
 
-func (r *errorCollector) validateMountPropagation(mount *corev1.VolumeMount, container *corev1.Container, path *field.Path) {
+func (c *errorCollector) validateMountPropagation(mount *corev1.VolumeMount, container *corev1.Container, path *field.Path) {
 	if mount.MountPropagation == nil {
 		return
 	}
-	validateOneOf(r, *mount.MountPropagation, path,
+	validateOneOf(c, *mount.MountPropagation, path,
 		corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
 	privileged := container.SecurityContext != nil && podfields.Deref(container.SecurityContext.Privileged)
 	if *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
-		r.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
+		c.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 	}
 }
 
-func (r *errorCollector) validateRecursiveReadOnly(mount *corev1.VolumeMount, path *field.Path) {
+func (c *errorCollector) validateRecursiveReadOnly(mount *corev1.VolumeMount, path *field.Path) {
 	if mount.RecursiveReadOnly == nil {
 		return
 	}
 	mode := *mount.RecursiveReadOnly
-	if !validateOneOf(r, mode, path, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
+	if !validateOneOf(c, mode, path, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
 		mode == corev1.RecursiveReadOnlyDisabled {
 		return
 	}
 	if !mount.ReadOnly {
-		r.forbidden(path, "may only be specified when readOnly is true")
+		c.forbidden(path, "may only be specified when readOnly is true")
 	}
 	if mount.MountPropagation != nil && *mount.MountPropagation != corev1.MountPropagationNone {
-		r.forbidden(path, "may only be specified when mountPropagation is None or not specified")
+		c.forbidden(path, "may only be specified when mountPropagation is None or not specified")
 	}
 }
 
@@ -113,35 +113,35 @@ func (c *podValidator) validateVolumeDevices(container *corev1.Container, path *
 	}
 }
 
-func (r *errorCollector) forbidMountedDevice(device corev1.VolumeDevice, mounts []corev1.VolumeMount, path *field.Path) {
+func (c *errorCollector) forbidMountedDevice(device corev1.VolumeDevice, mounts []corev1.VolumeMount, path *field.Path) {
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == device.Name }) {
-		r.invalid(path.Child("name"), device.Name, "must not already exist in volumeMounts")
+		c.invalid(path.Child("name"), device.Name, "must not already exist in volumeMounts")
 	}
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == device.DevicePath }) {
-		r.invalid(path.Child("devicePath"), device.DevicePath, "must not already exist as a path in volumeMounts")
+		c.invalid(path.Child("devicePath"), device.DevicePath, "must not already exist as a path in volumeMounts")
 	}
 }
 
 // requireRelativePath requires a relative path without "..".
-func (r *errorCollector) requireRelativePath(target string, fldPath *field.Path) {
+func (c *errorCollector) requireRelativePath(target string, fldPath *field.Path) {
 	if path.IsAbs(target) {
-		r.invalid(fldPath, target, "must be a relative path")
+		c.invalid(fldPath, target, "must be a relative path")
 	}
-	r.forbidBacksteps(target, fldPath)
+	c.forbidBacksteps(target, fldPath)
 }
 
-func (r *errorCollector) forbidBacksteps(target string, fldPath *field.Path) {
+func (c *errorCollector) forbidBacksteps(target string, fldPath *field.Path) {
 	if hasBacksteps(target) {
-		r.invalid(fldPath, target, "must not contain '..'")
+		c.invalid(fldPath, target, "must not contain '..'")
 	}
 }
 
 // validateProjectedPath requires a relative path that does not start with "..", which projected volumes use
 // for their own files.
-func (r *errorCollector) validateProjectedPath(target string, fldPath *field.Path) {
-	r.requireRelativePath(target, fldPath)
+func (c *errorCollector) validateProjectedPath(target string, fldPath *field.Path) {
+	c.requireRelativePath(target, fldPath)
 	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {
-		r.invalid(fldPath, target, "must not start with '..'")
+		c.invalid(fldPath, target, "must not start with '..'")
 	}
 }
 

@@ -59,8 +59,8 @@ func (c *podValidator) validateDNSConfig(path *field.Path) {
 }
 
 // validateIP accepts the lenient forms that are valid in legacy fields.
-func (r *errorCollector) validateIP(address string, path *field.Path) {
-	r.add(validation.IsValidIPForLegacyField(path, address, false, nil)...)
+func (c *errorCollector) validateIP(address string, path *field.Path) {
+	c.add(validation.IsValidIPForLegacyField(path, address, false, nil)...)
 }
 
 func (c *podValidator) validateHostAliases(path *field.Path) {

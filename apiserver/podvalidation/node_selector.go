@@ -15,70 +15,70 @@ func ValidateNodeSelector(selector *corev1.NodeSelector, path *field.Path) field
 	return r.errs
 }
 
-func (r *errorCollector) validateNodeSelector(selector *corev1.NodeSelector, path *field.Path) {
+func (c *errorCollector) validateNodeSelector(selector *corev1.NodeSelector, path *field.Path) {
 	fldPath := path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
-		r.required(fldPath, "must have at least one node selector term")
+		c.required(fldPath, "must have at least one node selector term")
 		return
 	}
 	for i := range selector.NodeSelectorTerms {
-		r.validateNodeSelectorTerm(&selector.NodeSelectorTerms[i], true, fldPath.Index(i))
+		c.validateNodeSelectorTerm(&selector.NodeSelectorTerms[i], true, fldPath.Index(i))
 	}
 }
 
 // validateNodeSelectorTerm validates a term. It validates label values only if checkValues is true, as for
 // required terms. Kubernetes accepts invalid values in preferred terms, which then never match.
-func (r *errorCollector) validateNodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
+func (c *errorCollector) validateNodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
 	for i := range term.MatchExpressions {
-		r.validateNodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
+		c.validateNodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
 	}
 	for i := range term.MatchFields {
-		r.validateNodeFieldRequirement(&term.MatchFields[i], path.Child("matchFields").Index(i))
+		c.validateNodeFieldRequirement(&term.MatchFields[i], path.Child("matchFields").Index(i))
 	}
 }
 
-func (r *errorCollector) validateNodeLabelRequirement(req *corev1.NodeSelectorRequirement, checkValues bool, path *field.Path) {
+func (c *errorCollector) validateNodeLabelRequirement(req *corev1.NodeSelectorRequirement, checkValues bool, path *field.Path) {
 	values := path.Child("values")
 	switch req.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(req.Values) == 0 {
-			r.required(values, "must be specified when `operator` is 'In' or 'NotIn'")
+			c.required(values, "must be specified when `operator` is 'In' or 'NotIn'")
 		}
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 		if len(req.Values) > 0 {
-			r.forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+			c.forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		if len(req.Values) != 1 {
-			r.required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+			c.required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
 		}
 	default:
-		r.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
+		c.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
 	}
-	r.add(unversioned.ValidateLabelName(req.Key, path.Child("key"))...)
+	c.add(unversioned.ValidateLabelName(req.Key, path.Child("key"))...)
 	if !checkValues {
 		return
 	}
 	for i, value := range req.Values {
-		r.invalidEach(values.Index(i), value, validation.IsValidLabelValue(value))
+		c.invalidEach(values.Index(i), value, validation.IsValidLabelValue(value))
 	}
 }
 
 // validateNodeFieldRequirement validates a field requirement, which selects or excludes a node by name.
-func (r *errorCollector) validateNodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
+func (c *errorCollector) validateNodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
 	switch req.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(req.Values) != 1 {
-			r.required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
+			c.required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
 		}
 	default:
-		r.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
+		c.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
 	}
 	if req.Key != "metadata.name" {
-		r.invalid(path.Child("key"), req.Key, "not a valid field selector key")
+		c.invalid(path.Child("key"), req.Key, "not a valid field selector key")
 		return
 	}
 	for i, value := range req.Values {
-		r.invalidEach(path.Child("values").Index(i), value, apivalidation.NameIsDNSSubdomain(value, false))
+		c.invalidEach(path.Child("values").Index(i), value, apivalidation.NameIsDNSSubdomain(value, false))
 	}
 }

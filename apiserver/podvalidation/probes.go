@@ -32,9 +32,9 @@ func (c *podValidator) validateProbes(container *corev1.Container, path *field.P
 }
 
 // requireOneSuccess requires successThreshold 1, for liveness and startup probes.
-func (r *errorCollector) requireOneSuccess(probe *corev1.Probe, path *field.Path) {
+func (c *errorCollector) requireOneSuccess(probe *corev1.Probe, path *field.Path) {
 	if probe != nil && probe.SuccessThreshold != 1 {
-		r.invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")
+		c.invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")
 	}
 }
 
@@ -98,21 +98,21 @@ func (c *podValidator) validateHandler(h handler, path *field.Path) {
 	}
 }
 
-func (r *errorCollector) validateHTTPGet(action *corev1.HTTPGetAction, path *field.Path) {
-	r.requireNonEmpty(action.Path, path.Child("path"))
-	r.validatePortNumberOrName(action.Port, path.Child("port"))
-	validateOneOf(r, action.Scheme, path.Child("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+func (c *errorCollector) validateHTTPGet(action *corev1.HTTPGetAction, path *field.Path) {
+	c.requireNonEmpty(action.Path, path.Child("path"))
+	c.validatePortNumberOrName(action.Port, path.Child("port"))
+	validateOneOf(c, action.Scheme, path.Child("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	for _, header := range action.HTTPHeaders {
-		r.invalidEach(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))
+		c.invalidEach(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))
 	}
 }
 
-func (r *errorCollector) validatePortNumberOrName(port intstr.IntOrString, path *field.Path) {
+func (c *errorCollector) validatePortNumberOrName(port intstr.IntOrString, path *field.Path) {
 	if port.Type == intstr.Int {
-		r.invalidEach(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
+		c.invalidEach(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
 		return
 	}
-	r.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
+	c.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
 }
 
 // validateSleep requires a duration of at most the grace period.

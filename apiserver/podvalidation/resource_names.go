@@ -91,11 +91,11 @@ func ValidateResourceQuantityValue(name corev1.ResourceName, value resource.Quan
 	return r.errs
 }
 
-func (r *errorCollector) validateQuantity(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
+func (c *errorCollector) validateQuantity(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
 	if value.Sign() < 0 {
-		r.invalid(path, value.String(), "must be greater than or equal to 0")
+		c.invalid(path, value.String(), "must be greater than or equal to 0")
 	}
 	if (slices.Contains(integerResourceNames, name) || isExtended(name)) && value.MilliValue()%1000 != 0 {
-		r.invalid(path, value, "must be an integer")
+		c.invalid(path, value, "must be an integer")
 	}
 }

@@ -59,34 +59,34 @@ func (c *podValidator) validateResourceRequirements(req *corev1.ResourceRequirem
 	c.validateClaimReferences(req.Claims, path.Child("claims"))
 }
 
-func (r *errorCollector) validateRequest(name corev1.ResourceName, request resource.Quantity,
+func (c *errorCollector) validateRequest(name corev1.ResourceName, request resource.Quantity,
 	allLimits corev1.ResourceList, limits, requests *field.Path) {
 	limit, ok := allLimits[name]
 	order := request.Cmp(limit)
 	switch {
 	case !ok && !canOvercommit(name):
-		r.required(limits, "Limit must be set for non overcommitable resources")
+		c.required(limits, "Limit must be set for non overcommitable resources")
 	case !ok:
 	case order != 0 && !canOvercommit(name):
-		r.invalid(requests, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()))
+		c.invalid(requests, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()))
 	case order > 0:
-		r.invalid(requests, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()))
+		c.invalid(requests, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()))
 	}
 }
 
 // validateHugePageSize requires a multiple of the page size.
-func (r *errorCollector) validateHugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
+func (c *errorCollector) validateHugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
 	if !podfields.IsHugePage(name) {
 		return
 	}
 	text := strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	if err := quantities.CheckText(text); err != nil { // before it is parsed, which may take long
-		r.invalid(path, value.String(), fmt.Sprintf("page size of %.100s: %v", name, err))
+		c.invalid(path, value.String(), fmt.Sprintf("page size of %.100s: %v", name, err))
 		return
 	}
 	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 || value.Value()%size.Value() != 0 {
-		r.invalid(path, value.String(), fmt.Sprintf("%s is not positive integer multiple of %s", value.String(), name))
+		c.invalid(path, value.String(), fmt.Sprintf("%s is not positive integer multiple of %s", value.String(), name))
 	}
 }
 

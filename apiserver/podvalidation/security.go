@@ -41,15 +41,15 @@ func (c *podValidator) validatePodSecurityContext(path *field.Path) {
 	}
 }
 
-func (r *errorCollector) validateUserID(id *int64, path *field.Path) {
+func (c *errorCollector) validateUserID(id *int64, path *field.Path) {
 	if id != nil {
-		r.invalidEach(path, *id, validation.IsValidUserID(*id))
+		c.invalidEach(path, *id, validation.IsValidUserID(*id))
 	}
 }
 
-func (r *errorCollector) validateGroupID(id *int64, path *field.Path) {
+func (c *errorCollector) validateGroupID(id *int64, path *field.Path) {
 	if id != nil {
-		r.invalidEach(path, *id, validation.IsValidGroupID(*id))
+		c.invalidEach(path, *id, validation.IsValidGroupID(*id))
 	}
 }
 
@@ -88,33 +88,33 @@ func (c *podValidator) validateProcMount(mount *corev1.ProcMountType, path *fiel
 	}
 }
 
-func (r *errorCollector) validateSeccompProfile(profile *corev1.SeccompProfile, path *field.Path) {
+func (c *errorCollector) validateSeccompProfile(profile *corev1.SeccompProfile, path *field.Path) {
 	if profile == nil {
 		return
 	}
 	if profile.Type == "" {
-		r.required(path.Child("type"), "type is required when seccompProfile is set")
+		c.required(path.Child("type"), "type is required when seccompProfile is set")
 	} else {
-		validateOneOf(r, profile.Type, path.Child("type"),
+		validateOneOf(c, profile.Type, path.Child("type"),
 			corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	}
 	fldPath := path.Child("localhostProfile")
 	switch {
 	case profile.Type != corev1.SeccompProfileTypeLocalhost:
 		if profile.LocalhostProfile != nil {
-			r.invalid(fldPath, profile, "can only be set when seccomp type is Localhost")
+			c.invalid(fldPath, profile, "can only be set when seccomp type is Localhost")
 		}
 	case profile.LocalhostProfile == nil:
-		r.required(fldPath, "must be set when seccomp type is Localhost")
+		c.required(fldPath, "must be set when seccomp type is Localhost")
 	default:
-		r.requireRelativePath(*profile.LocalhostProfile, fldPath)
+		c.requireRelativePath(*profile.LocalhostProfile, fldPath)
 	}
 }
 
 // maxProfileNameLength is the maximum length in bytes of the name of an AppArmor profile.
 const maxProfileNameLength = 4095
 
-func (r *errorCollector) validateAppArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
+func (c *errorCollector) validateAppArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
 	if profile == nil {
 		return
 	}
@@ -123,20 +123,20 @@ func (r *errorCollector) validateAppArmorProfile(profile *corev1.AppArmorProfile
 	case corev1.AppArmorProfileTypeLocalhost:
 		switch name := podfields.Deref(profile.LocalhostProfile); {
 		case strings.TrimSpace(name) != name:
-			r.invalid(fldPath, name, "must not be padded with whitespace")
+			c.invalid(fldPath, name, "must not be padded with whitespace")
 		case name == "":
-			r.required(fldPath, "must be set when AppArmor type is Localhost")
+			c.required(fldPath, "must be set when AppArmor type is Localhost")
 		case len(name) > maxProfileNameLength:
-			r.add(field.TooLong(fldPath, name, maxProfileNameLength))
+			c.add(field.TooLong(fldPath, name, maxProfileNameLength))
 		}
 	case corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined:
 		if profile.LocalhostProfile != nil {
-			r.invalid(fldPath, *profile.LocalhostProfile, "can only be set when AppArmor type is Localhost")
+			c.invalid(fldPath, *profile.LocalhostProfile, "can only be set when AppArmor type is Localhost")
 		}
 	case "":
-		r.required(path.Child("type"), "type is required when appArmorProfile is set")
+		c.required(path.Child("type"), "type is required when appArmorProfile is set")
 	default:
-		validateOneOf(r, profile.Type, path.Child("type"),
+		validateOneOf(c, profile.Type, path.Child("type"),
 			corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 	}
 }

@@ -29,7 +29,7 @@ type listLength struct {
 
 // validateTermLimits rejects lists that are longer than their limit. An update may retain a longer list but not
 // extend it. old is the spec before an update, or nil.
-func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *field.Path) {
+func (c *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *field.Path) {
 	oldCounts := map[string]int{}
 	if old != nil {
 		for _, l := range limitedLists(old, path) {
@@ -38,7 +38,7 @@ func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *fie
 	}
 	for _, l := range limitedLists(spec, path) {
 		if l.count > l.limit && l.count > oldCounts[l.path.String()] {
-			r.add(field.TooMany(l.path, l.count, l.limit))
+			c.add(field.TooMany(l.path, l.count, l.limit))
 		}
 	}
 }

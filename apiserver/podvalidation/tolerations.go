@@ -19,49 +19,49 @@ func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) fiel
 	return r.errs
 }
 
-func (r *errorCollector) validateTolerations(tolerations []corev1.Toleration, path *field.Path) {
+func (c *errorCollector) validateTolerations(tolerations []corev1.Toleration, path *field.Path) {
 	for i, toleration := range tolerations {
 		idxPath := path.Index(i)
 		operator := idxPath.Child("operator")
 		if toleration.Key != "" {
-			r.add(unversioned.ValidateLabelName(toleration.Key, idxPath.Child("key"))...)
+			c.add(unversioned.ValidateLabelName(toleration.Key, idxPath.Child("key"))...)
 		} else if toleration.Operator != corev1.TolerationOpExists {
-			r.invalid(operator, toleration.Operator,
+			c.invalid(operator, toleration.Operator,
 				"operator must be Exists when `key` is empty, which means \"match all values and all keys\"")
 		}
 		if toleration.TolerationSeconds != nil && toleration.Effect != corev1.TaintEffectNoExecute {
-			r.invalid(idxPath.Child("effect"), toleration.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+			c.invalid(idxPath.Child("effect"), toleration.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
 		}
 		switch toleration.Operator {
 		case corev1.TolerationOpEqual, "":
-			r.validateLabelValue(toleration.Value, operator)
+			c.validateLabelValue(toleration.Value, operator)
 		case corev1.TolerationOpExists:
 			if toleration.Value != "" {
-				r.invalid(operator, toleration.Value, "value must be empty when `operator` is 'Exists'")
+				c.invalid(operator, toleration.Value, "value must be empty when `operator` is 'Exists'")
 			}
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
 			// The gate of the comparison operators is off, but the message lists them as in
 			// Kubernetes.
-			r.add(field.NotSupported(operator, toleration.Operator, []corev1.TolerationOperator{
+			c.add(field.NotSupported(operator, toleration.Operator, []corev1.TolerationOperator{
 				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 		default:
-			validateOneOf(r, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+			validateOneOf(c, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 		}
 		if toleration.Effect != "" {
-			r.validateTaintEffect(toleration.Effect, idxPath.Child("effect"))
+			c.validateTaintEffect(toleration.Effect, idxPath.Child("effect"))
 		}
 	}
 }
 
 // validateLabelValue adds one error with all reasons.
-func (r *errorCollector) validateLabelValue(value string, path *field.Path) {
+func (c *errorCollector) validateLabelValue(value string, path *field.Path) {
 	if reasons := validation.IsValidLabelValue(value); len(reasons) > 0 {
-		r.invalid(path, value, strings.Join(reasons, ";"))
+		c.invalid(path, value, strings.Join(reasons, ";"))
 	}
 }
 
-func (r *errorCollector) validateTaintEffect(effect corev1.TaintEffect, path *field.Path) {
-	requireOneOf(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+func (c *errorCollector) validateTaintEffect(effect corev1.TaintEffect, path *field.Path) {
+	requireOneOf(c, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 }
 
 // printableTaint formats a taint as kube-apiserver's messages do, without JSON names.

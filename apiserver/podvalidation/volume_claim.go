@@ -12,21 +12,21 @@ import (
 
 // validateEphemeralVolume validates the claim template of an ephemeral volume, whose metadata may have
 // only labels and annotations.
-func (r *errorCollector) validateEphemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
+func (c *errorCollector) validateEphemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
 	fldPath := path.Child("volumeClaimTemplate")
 	template := source.VolumeClaimTemplate
 	if template == nil {
-		r.required(fldPath, "")
+		c.required(fldPath, "")
 		return
 	}
 	meta := fldPath.Child("metadata")
-	r.add(apivalidation.ValidateAnnotations(template.Annotations, meta.Child("annotations"))...)
-	r.add(unversioned.ValidateLabels(template.Labels, meta.Child("labels"))...)
-	r.forbidOtherMetadata(&template.ObjectMeta, meta)
-	r.add(ValidatePersistentVolumeClaimSpec(&template.Spec, fldPath.Child("spec"))...)
+	c.add(apivalidation.ValidateAnnotations(template.Annotations, meta.Child("annotations"))...)
+	c.add(unversioned.ValidateLabels(template.Labels, meta.Child("labels"))...)
+	c.forbidOtherMetadata(&template.ObjectMeta, meta)
+	c.add(ValidatePersistentVolumeClaimSpec(&template.Spec, fldPath.Child("spec"))...)
 }
 
-func (r *errorCollector) forbidOtherMetadata(meta *metav1.ObjectMeta, path *field.Path) {
+func (c *errorCollector) forbidOtherMetadata(meta *metav1.ObjectMeta, path *field.Path) {
 	for _, f := range []struct {
 		name string
 		set  bool
@@ -42,7 +42,7 @@ func (r *errorCollector) forbidOtherMetadata(meta *metav1.ObjectMeta, path *fiel
 		{"managedFields", meta.ManagedFields != nil},
 	} {
 		if f.set {
-			r.forbidden(path.Child(f.name), "cannot be set for a PVC template")
+			c.forbidden(path.Child(f.name), "cannot be set for a PVC template")
 		}
 	}
 }
@@ -76,26 +76,26 @@ func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, p
 	return r.errs
 }
 
-func (r *errorCollector) validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
+func (c *errorCollector) validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
 	exclusive, shared := false, false
 	for _, mode := range modes {
-		if validateOneOf(r, mode, path, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod) {
+		if validateOneOf(c, mode, path, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod) {
 			exclusive = exclusive || mode == corev1.ReadWriteOncePod
 			shared = shared || mode != corev1.ReadWriteOncePod
 		}
 	}
 	if exclusive && shared {
-		r.forbidden(path, "may not use ReadWriteOncePod with other access modes")
+		c.forbidden(path, "may not use ReadWriteOncePod with other access modes")
 	}
 }
 
 // validateDataSource validates dataSource and dataSourceRef, which must be equal if both are set.
-func (r *errorCollector) validateDataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
+func (c *errorCollector) validateDataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
 	check := func(group *string, kind, name string, fldPath *field.Path) {
-		r.requireNonEmpty(name, fldPath.Child("name"))
-		r.requireNonEmpty(kind, fldPath.Child("kind"))
+		c.requireNonEmpty(name, fldPath.Child("name"))
+		c.requireNonEmpty(kind, fldPath.Child("kind"))
 		if podfields.Deref(group) == "" && kind != "PersistentVolumeClaim" {
-			r.invalid(fldPath, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+			c.invalid(fldPath, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
 	source, ref := spec.DataSource, spec.DataSourceRef
@@ -107,6 +107,6 @@ func (r *errorCollector) validateDataSource(spec *corev1.PersistentVolumeClaimSp
 	}
 	if source != nil && ref != nil && podfields.Deref(ref.Namespace) == "" &&
 		(podfields.Deref(source.APIGroup) != podfields.Deref(ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name) {
-		r.invalid(path, "", "must match dataSourceRef")
+		c.invalid(path, "", "must match dataSourceRef")
 	}
 }

@@ -16,22 +16,22 @@ const (
 
 // validateDownwardFile validates a downward API file. As in Kubernetes, errors name the volume and not the
 // item.
-func (r *errorCollector) validateDownwardFile(file *corev1.DownwardAPIVolumeFile, path *field.Path) {
-	if r.requireNonEmpty(file.Path, path.Child("path")) {
-		r.validateProjectedPath(file.Path, path.Child("path"))
+func (c *errorCollector) validateDownwardFile(file *corev1.DownwardAPIVolumeFile, path *field.Path) {
+	if c.requireNonEmpty(file.Path, path.Child("path")) {
+		c.validateProjectedPath(file.Path, path.Child("path"))
 	}
 	switch {
 	case file.FieldRef != nil:
-		r.validateFieldRef(file.FieldRef, volumeFields, path.Child("fieldRef"))
+		c.validateFieldRef(file.FieldRef, volumeFields, path.Child("fieldRef"))
 		if file.ResourceFieldRef != nil {
-			r.invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+			c.invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
 		}
 	case file.ResourceFieldRef != nil:
-		r.validateResourceFieldRef(file.ResourceFieldRef, true, path.Child("resourceFieldRef"))
+		c.validateResourceFieldRef(file.ResourceFieldRef, true, path.Child("resourceFieldRef"))
 	default:
-		r.required(path, "one of fieldRef and resourceFieldRef is required")
+		c.required(path, "one of fieldRef and resourceFieldRef is required")
 	}
-	r.validateFileMode(file.Mode, path.Child("mode"))
+	c.validateFileMode(file.Mode, path.Child("mode"))
 }
 
 // projection validates a projected volume, whose sources share one directory.
@@ -48,9 +48,9 @@ func (p *projection) addFile(name, source string) {
 	}
 }
 
-func (r *errorCollector) validateProjected(volume *corev1.ProjectedVolumeSource, path *field.Path) {
-	r.validateFileMode(volume.DefaultMode, path.Child("defaultMode"))
-	p := projection{errorCollector: r, files: podfields.NameSet{}, volumePath: path}
+func (c *errorCollector) validateProjected(volume *corev1.ProjectedVolumeSource, path *field.Path) {
+	c.validateFileMode(volume.DefaultMode, path.Child("defaultMode"))
+	p := projection{errorCollector: c, files: podfields.NameSet{}, volumePath: path}
 	for i := range volume.Sources {
 		p.validateSource(&volume.Sources[i], path.Child("sources").Index(i))
 	}

@@ -26,159 +26,159 @@ var (
 	naaFormat = regexp.MustCompile(`^naa.[[:xdigit:]]{32}$`)
 )
 
-func (r *errorCollector) validateFileMode(mode *int32, path *field.Path) {
+func (c *errorCollector) validateFileMode(mode *int32, path *field.Path) {
 	if mode != nil && (*mode < 0 || *mode > 0o777) {
-		r.invalid(path, *mode, fileModeReason)
+		c.invalid(path, *mode, fileModeReason)
 	}
 }
 
-func (r *errorCollector) validateByte(value int32, path *field.Path) {
+func (c *errorCollector) validateByte(value int32, path *field.Path) {
 	if value < 0 || value > 255 {
-		r.invalid(path, value, byteReason)
+		c.invalid(path, value, byteReason)
 	}
 }
 
 // validateKeysToPaths validates the items of a Secret or ConfigMap volume.
-func (r *errorCollector) validateKeysToPaths(items []corev1.KeyToPath, path *field.Path) {
+func (c *errorCollector) validateKeysToPaths(items []corev1.KeyToPath, path *field.Path) {
 	for i, item := range items {
 		idxPath := path.Index(i)
-		r.requireNonEmpty(item.Key, idxPath.Child("key"))
-		if r.requireNonEmpty(item.Path, idxPath.Child("path")) {
-			r.validateProjectedPath(item.Path, idxPath.Child("path"))
+		c.requireNonEmpty(item.Key, idxPath.Child("key"))
+		if c.requireNonEmpty(item.Path, idxPath.Child("path")) {
+			c.validateProjectedPath(item.Path, idxPath.Child("path"))
 		}
-		r.validateFileMode(item.Mode, idxPath.Child("mode"))
+		c.validateFileMode(item.Mode, idxPath.Child("mode"))
 	}
 }
 
-func (r *errorCollector) validateHostPath(source *corev1.HostPathVolumeSource, path *field.Path) {
-	if !r.requireNonEmpty(source.Path, path.Child("path")) {
+func (c *errorCollector) validateHostPath(source *corev1.HostPathVolumeSource, path *field.Path) {
+	if !c.requireNonEmpty(source.Path, path.Child("path")) {
 		return
 	}
-	r.forbidBacksteps(source.Path, path.Child("path"))
+	c.forbidBacksteps(source.Path, path.Child("path"))
 	if source.Type != nil {
-		validateOneOf(r, *source.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
+		validateOneOf(c, *source.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
 			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
 	}
 }
 
-func (r *errorCollector) validateNFS(source *corev1.NFSVolumeSource, fldPath *field.Path) {
-	r.requireNonEmpty(source.Server, fldPath.Child("server"))
-	r.requireNonEmpty(source.Path, fldPath.Child("path"))
+func (c *errorCollector) validateNFS(source *corev1.NFSVolumeSource, fldPath *field.Path) {
+	c.requireNonEmpty(source.Server, fldPath.Child("server"))
+	c.requireNonEmpty(source.Path, fldPath.Child("path"))
 	if !path.IsAbs(source.Path) {
-		r.invalid(fldPath.Child("path"), source.Path, "must be an absolute path")
+		c.invalid(fldPath.Child("path"), source.Path, "must be an absolute path")
 	}
 }
 
-func (r *errorCollector) validateISCSI(source *corev1.ISCSIVolumeSource, path *field.Path) {
-	r.requireNonEmpty(source.TargetPortal, path.Child("targetPortal"))
-	if r.requireNonEmpty(source.IQN, path.Child("iqn")) {
-		r.validateISCSIName(source.IQN, path.Child("iqn"))
+func (c *errorCollector) validateISCSI(source *corev1.ISCSIVolumeSource, path *field.Path) {
+	c.requireNonEmpty(source.TargetPortal, path.Child("targetPortal"))
+	if c.requireNonEmpty(source.IQN, path.Child("iqn")) {
+		c.validateISCSIName(source.IQN, path.Child("iqn"))
 	}
-	r.validateByte(source.Lun, path.Child("lun"))
+	c.validateByte(source.Lun, path.Child("lun"))
 	if (source.DiscoveryCHAPAuth || source.SessionCHAPAuth) && source.SecretRef == nil {
-		r.required(path.Child("secretRef"), "")
+		c.required(path.Child("secretRef"), "")
 	}
 	if source.InitiatorName != nil {
-		r.validateISCSIName(*source.InitiatorName, path.Child("initiatorname"))
+		c.validateISCSIName(*source.InitiatorName, path.Child("initiatorname"))
 	}
 }
 
-func (r *errorCollector) validateISCSIName(name string, path *field.Path) {
+func (c *errorCollector) validateISCSIName(name string, path *field.Path) {
 	prefix, _, _ := strings.Cut(name, ".")
 	format := map[string]*regexp.Regexp{"iqn": iqnFormat, "eui": euiFormat, "naa": naaFormat}[prefix]
 	if format == nil || !format.MatchString(name) {
-		r.invalid(path, name, iscsiReason)
+		c.invalid(path, name, iscsiReason)
 	}
 }
 
-func (r *errorCollector) validateFlocker(source *corev1.FlockerVolumeSource, path *field.Path) {
+func (c *errorCollector) validateFlocker(source *corev1.FlockerVolumeSource, path *field.Path) {
 	if source.DatasetName == "" && source.DatasetUUID == "" {
-		r.required(path, "one of datasetName and datasetUUID is required")
+		c.required(path, "one of datasetName and datasetUUID is required")
 	}
 	if source.DatasetName != "" && source.DatasetUUID != "" {
-		r.invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
+		c.invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
 	}
 	if strings.Contains(source.DatasetName, "/") {
-		r.invalid(path.Child("datasetName"), source.DatasetName, "must not contain '/'")
+		c.invalid(path.Child("datasetName"), source.DatasetName, "must not contain '/'")
 	}
 }
 
-func (r *errorCollector) validateQuobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
+func (c *errorCollector) validateQuobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
 	switch {
 	case source.Registry == "":
-		r.required(path.Child("registry"), "must be a host:port pair or multiple pairs separated by commas")
+		c.required(path.Child("registry"), "must be a host:port pair or multiple pairs separated by commas")
 	case len(source.Tenant) >= 65:
-		r.required(path.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters")
+		c.required(path.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters")
 	default:
 		for _, pair := range strings.Split(source.Registry, ",") {
 			if _, _, ok := strings.Cut(pair, ":"); !ok {
-				r.invalid(path.Child("registry"), source.Registry, "must be a host:port pair or multiple pairs separated by commas")
+				c.invalid(path.Child("registry"), source.Registry, "must be a host:port pair or multiple pairs separated by commas")
 			}
 		}
 	}
-	r.requireNonEmpty(source.Volume, path.Child("volume"))
+	c.requireNonEmpty(source.Volume, path.Child("volume"))
 }
 
-func (r *errorCollector) validateFibreChannel(source *corev1.FCVolumeSource, path *field.Path) {
+func (c *errorCollector) validateFibreChannel(source *corev1.FCVolumeSource, path *field.Path) {
 	switch {
 	case len(source.TargetWWNs) == 0 && len(source.WWIDs) == 0:
-		r.required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both")
+		c.required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both")
 	case len(source.TargetWWNs) > 0 && len(source.WWIDs) > 0:
-		r.invalid(path.Child("targetWWNs"), source.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously")
+		c.invalid(path.Child("targetWWNs"), source.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously")
 	}
 	if len(source.TargetWWNs) == 0 {
 		return
 	}
 	if source.Lun == nil {
-		r.required(path.Child("lun"), "lun is required if targetWWNs is specified")
+		c.required(path.Child("lun"), "lun is required if targetWWNs is specified")
 	} else if *source.Lun < 0 || *source.Lun > 255 {
-		r.invalid(path.Child("lun"), source.Lun, byteReason)
+		c.invalid(path.Child("lun"), source.Lun, byteReason)
 	}
 }
 
-func (r *errorCollector) validateFlexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
-	r.requireNonEmpty(source.Driver, path.Child("driver"))
+func (c *errorCollector) validateFlexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
+	c.requireNonEmpty(source.Driver, path.Child("driver"))
 	for key := range podfields.SortedByKey(source.Options) {
 		domain, _, _ := strings.Cut(key, "/")
 		domain = "." + strings.ToLower(domain)
 		if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
-			r.invalid(path.Child("options").Key(key), key, "kubernetes.io and k8s.io namespaces are reserved")
+			c.invalid(path.Child("options").Key(key), key, "kubernetes.io and k8s.io namespaces are reserved")
 		}
 	}
 }
 
-func (r *errorCollector) validateAzureDisk(source *corev1.AzureDiskVolumeSource, path *field.Path) {
-	r.requireNonEmpty(source.DiskName, path.Child("diskName"))
-	r.requireNonEmpty(source.DataDiskURI, path.Child("diskURI"))
+func (c *errorCollector) validateAzureDisk(source *corev1.AzureDiskVolumeSource, path *field.Path) {
+	c.requireNonEmpty(source.DiskName, path.Child("diskName"))
+	c.requireNonEmpty(source.DataDiskURI, path.Child("diskURI"))
 	if mode := source.CachingMode; mode != nil {
-		validateOneOf(r, *mode, path.Child("cachingMode"),
+		validateOneOf(c, *mode, path.Child("cachingMode"),
 			corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
 	if source.Kind == nil {
 		return
 	}
-	validateOneOf(r, *source.Kind, path.Child("kind"),
+	validateOneOf(c, *source.Kind, path.Child("kind"),
 		corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
 	managed, uriPath := *source.Kind == corev1.AzureManagedDisk, path.Child("diskURI")
 	if managed && !strings.HasPrefix(source.DataDiskURI, "/subscriptions/") {
-		r.add(field.NotSupported(uriPath, source.DataDiskURI,
+		c.add(field.NotSupported(uriPath, source.DataDiskURI,
 			[]string{"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"}))
 	}
 	if !managed && !strings.HasPrefix(source.DataDiskURI, "https://") {
-		r.add(field.NotSupported(uriPath, source.DataDiskURI,
+		c.add(field.NotSupported(uriPath, source.DataDiskURI,
 			[]string{"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"}))
 	}
 }
 
-func (r *errorCollector) validateStorageOS(source *corev1.StorageOSVolumeSource, path *field.Path) {
-	if r.requireNonEmpty(source.VolumeName, path.Child("volumeName")) {
-		r.validateDNSLabel(source.VolumeName, path.Child("volumeName"))
+func (c *errorCollector) validateStorageOS(source *corev1.StorageOSVolumeSource, path *field.Path) {
+	if c.requireNonEmpty(source.VolumeName, path.Child("volumeName")) {
+		c.validateDNSLabel(source.VolumeName, path.Child("volumeName"))
 	}
 	if source.VolumeNamespace != "" {
-		r.validateDNSLabel(source.VolumeNamespace, path.Child("volumeNamespace"))
+		c.validateDNSLabel(source.VolumeNamespace, path.Child("volumeNamespace"))
 	}
 	if source.SecretRef != nil {
-		r.requireNonEmpty(source.SecretRef.Name, path.Child("secretRef", "name"))
+		c.requireNonEmpty(source.SecretRef.Name, path.Child("secretRef", "name"))
 	}
 }
 

@@ -147,61 +147,61 @@ var (
 	dnsDomain         = regexp.MustCompile(`^(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
-func (r *errorCollector) validateWindowsOptions(options *corev1.WindowsSecurityContextOptions, path *field.Path) {
+func (c *errorCollector) validateWindowsOptions(options *corev1.WindowsSecurityContextOptions, path *field.Path) {
 	if options == nil {
 		return
 	}
 	if name := options.GMSACredentialSpecName; name != nil {
-		r.invalidEach(path.Child("gmsaCredentialSpecName"), *name, validation.IsDNS1123Subdomain(*name))
+		c.invalidEach(path.Child("gmsaCredentialSpecName"), *name, validation.IsDNS1123Subdomain(*name))
 	}
 	if spec := options.GMSACredentialSpec; spec != nil {
 		fldPath := path.Child("gmsaCredentialSpec")
 		if *spec == "" {
-			r.invalid(fldPath, *spec, "gmsaCredentialSpec cannot be an empty string")
+			c.invalid(fldPath, *spec, "gmsaCredentialSpec cannot be an empty string")
 		} else if len(*spec) > maxCredentialSpecLength {
-			r.invalid(fldPath, *spec, fmt.Sprintf("gmsaCredentialSpec size must be under %d KiB", maxCredentialSpecLength/1024))
+			c.invalid(fldPath, *spec, fmt.Sprintf("gmsaCredentialSpec size must be under %d KiB", maxCredentialSpecLength/1024))
 		}
 	}
 	if user := options.RunAsUserName; user != nil {
-		r.validateWindowsUserName(*user, path.Child("runAsUserName"))
+		c.validateWindowsUserName(*user, path.Child("runAsUserName"))
 	}
 }
 
 // validateWindowsUserName requires USER or DOMAIN\USER.
-func (r *errorCollector) validateWindowsUserName(name string, path *field.Path) {
+func (c *errorCollector) validateWindowsUserName(name string, path *field.Path) {
 	parts := strings.Split(name, `\`)
 	switch {
 	case name == "":
-		r.invalid(path, name, "runAsUserName cannot be an empty string")
+		c.invalid(path, name, "runAsUserName cannot be an empty string")
 		return
 	case controlCharacters.MatchString(name):
-		r.invalid(path, name, "runAsUserName cannot contain control characters")
+		c.invalid(path, name, "runAsUserName cannot contain control characters")
 		return
 	case len(parts) > 2:
-		r.invalid(path, name, "runAsUserName cannot contain more than one backslash")
+		c.invalid(path, name, "runAsUserName cannot contain more than one backslash")
 		return
 	}
 	if len(parts) == 2 {
 		domain := parts[0]
 		if len(domain) >= maxWindowsDomainLength {
-			r.invalid(path, name, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomainLength))
+			c.invalid(path, name, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomainLength))
 		}
 		if !netBIOSDomain.MatchString(domain) && !dnsDomain.MatchString(domain) {
-			r.invalid(path, name, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+			c.invalid(path, name, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
 		}
 	}
 	user := parts[len(parts)-1]
 	switch {
 	case user == "":
-		r.invalid(path, name, "runAsUserName's User cannot be empty")
+		c.invalid(path, name, "runAsUserName's User cannot be empty")
 		return
 	case len(user) > maxWindowsUserLength:
-		r.invalid(path, name, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxWindowsUserLength))
+		c.invalid(path, name, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxWindowsUserLength))
 	}
 	if onlyDotsAndSpaces.MatchString(user) {
-		r.invalid(path, name, "runAsUserName's User cannot contain only periods or spaces")
+		c.invalid(path, name, "runAsUserName's User cannot contain only periods or spaces")
 	}
 	if !windowsUser.MatchString(user) {
-		r.invalid(path, name, `runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]`)
+		c.invalid(path, name, `runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]`)
 	}
 }

@@ -15,7 +15,7 @@ func checkPatch(data []byte, n *node) error {
 	}
 	for i, operation := range operations {
 		text := func(name string) (out string) {
-			_ = json.Unmarshal(operation[name], &out) // as above
+			_ = json.Unmarshal(operation[name], &out) // the patch handler reports it
 			return out
 		}
 		op, path := text("op"), text("path")

@@ -10,8 +10,8 @@ import (
 type sizeMonitor func(ctx context.Context) (int64, error)
 
 // Monitor implements etcdmetrics.Monitor.
-func (f sizeMonitor) Monitor(ctx context.Context) (etcdmetrics.StorageMetrics, error) {
-	size, err := f(ctx)
+func (m sizeMonitor) Monitor(ctx context.Context) (etcdmetrics.StorageMetrics, error) {
+	size, err := m(ctx)
 	return etcdmetrics.StorageMetrics{Size: size}, err
 }
 

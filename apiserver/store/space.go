@@ -27,14 +27,15 @@ const (
 	openBytes = 2 << 20
 )
 
-// spaceLevel is how full the file system is. It determines which writes the store accepts.
+// spaceLevel is how full the file system is. It determines which writes the store accepts. Each level also accepts the
+// writes of the levels after it.
 type spaceLevel int
 
 const (
-	spaceOK       spaceLevel = iota
-	spaceLow                 // also accepts evictions, updates of status and finalize, and updates that do not enlarge an object
-	spaceCritical            // also accepts graceful deletes, and Leases of nodes and components
-	spaceFull                // accepts only deletes that take effect at once
+	spaceOK       spaceLevel = iota // all writes
+	spaceLow                        // evictions, updates of status and finalize, and updates that do not enlarge an object
+	spaceCritical                   // graceful deletes, and Leases of nodes and components
+	spaceFull                       // deletes that take effect at once
 )
 
 // usage is the size of a file system and the space that a process may use, in bytes.

@@ -41,13 +41,13 @@ func (m startMarker) remove() {
 }
 
 // maxCheckedBytes is the maximum size of a database that is checked at each start. The check of a
-// larger one takes more than a second. A variable for tests.
+// larger one takes more than a second. It is a variable for tests.
 var maxCheckedBytes int64 = 256 << 20
 
 // checkProgressInterval is the time between two log entries of a check at the start.
 const checkProgressInterval = 10 * time.Second
 
-// checkBeforeStart checks a database that is small, or whose last start is incomplete. It logs the progress.
+// checkBeforeStart checks a database that is small, or whose last start did not complete. It logs the progress.
 func checkBeforeStart(path string, incomplete bool) error {
 	info, err := os.Stat(path)
 	switch {

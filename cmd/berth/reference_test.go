@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -71,7 +73,11 @@ func outdent(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n"+indent, "\n"))
 }
 
-// flagRows returns a row for each flag of the command, including those inherited.
+// defaultText matches the default in the text of a flag: "(default VALUE)", or "(default: DESCRIPTION)".
+var defaultText = regexp.MustCompile(` \(default(?: ([^():]+)|:? ([^()]+))\)`)
+
+// flagRows returns a row for each flag of the command, including those inherited. The column of the default has the
+// value or, if a flag has none, the default in its text.
 func flagRows(c *cobra.Command) [][]string {
 	var rows [][]string
 	add := func(f *pflag.Flag) {
@@ -87,10 +93,14 @@ func flagRows(c *cobra.Command) [][]string {
 		switch {
 		case value == "[]", value == "<nil>", value == "false", f.Name == "node-name": // the default of node-name is the host name
 			value = ""
-		case (value == "0" || value == "0s") && strings.Contains(usage, "(default"): // the text has the effective default
+		case (value == "0" || value == "0s") && defaultText.MatchString(usage): // the text has the effective default
 			value = ""
 		}
-		rows = append(rows, []string{reference.Code(strings.TrimSpace(name + " " + kind)), reference.Code(value), usage})
+		value = reference.Code(value)
+		if match := defaultText.FindStringSubmatch(usage); match != nil && value == "" {
+			value, usage = cmp.Or(reference.Code(match[1]), match[2]), strings.Replace(usage, match[0], "", 1)
+		}
+		rows = append(rows, []string{reference.Code(strings.TrimSpace(name + " " + kind)), value, usage})
 	}
 	c.NonInheritedFlags().VisitAll(add)
 	c.InheritedFlags().VisitAll(add)

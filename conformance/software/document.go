@@ -24,8 +24,8 @@ const documentHead = "# Software on Berth\n\n" +
 // kubeStateMetricsText is the section about kube-state-metrics, which a test replaces.
 const kubeStateMetricsText = "\n## kube-state-metrics\n\n" +
 	"kube-state-metrics is not installed: its Go module could not be downloaded. The test `TestKubeStateMetrics` in `e2e/` replaces\n" +
-	"it. A service account that may only list and watch, as the program's ClusterRole grants, runs reflectors of client-go on all 28\n" +
-	"resources that the program watches by default, and on endpoints. Each reflector receives the objects that exist, and an object that\n" +
+	"it. A service account that may only list and watch, as the program's ClusterRole grants, runs reflectors of client-go. They watch\n" +
+	"the 28 resources that the program watches by default, and endpoints. Each reflector receives the objects that exist, and an object that\n" +
 	"is created, updated and deleted, from one watch and without a failed request. The test does not check the program's metrics.\n"
 
 // documentText returns docs/reference/software.md without its first line.

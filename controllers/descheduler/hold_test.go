@@ -22,7 +22,7 @@ import (
 // fakeHoldAPI is a fake API of Holds, by name.
 type fakeHoldAPI map[string]*v1alpha1.Hold
 
-func (s fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond := func(code int, o any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -40,18 +40,18 @@ func (s fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		name = received.Name
 	}
-	existing := s[name]
+	existing := a[name]
 	switch {
 	case r.Method == http.MethodPost && existing != nil:
 		fail(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case r.Method == http.MethodPost, r.Method == http.MethodPut:
 		received.APIVersion, received.Kind, received.UID, received.ResourceVersion = "berth.dev/v1alpha1", "Hold", "u", "1"
-		s[name] = received
+		a[name] = received
 		respond(http.StatusOK, received)
 	case existing == nil:
 		fail(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case r.Method == http.MethodDelete:
-		delete(s, name)
+		delete(a, name)
 		respond(http.StatusOK, metav1.Status{Status: "Success"})
 	default:
 		respond(http.StatusOK, existing)

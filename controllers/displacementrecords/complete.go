@@ -23,19 +23,19 @@ func isComplete(d *journal.Displacement, now time.Time) bool {
 }
 
 // completeRecords updates the records of an owner from the current state of its pods.
-func (k *controller) completeRecords(ctx context.Context, key owner) (time.Duration, error) {
-	entries, err := k.records.ByIndex(byOwner, key.namespace+"/"+key.uid)
-	if err != nil || !slices.ContainsFunc(entries, func(o any) bool { return !isComplete(o.(*entry).rec, k.now()) }) {
+func (c *controller) completeRecords(ctx context.Context, key owner) (time.Duration, error) {
+	entries, err := c.records.ByIndex(byOwner, key.namespace+"/"+key.uid)
+	if err != nil || !slices.ContainsFunc(entries, func(o any) bool { return !isComplete(o.(*entry).rec, c.now()) }) {
 		return 0, err
 	}
-	pods, err := k.pods.Pods(key.namespace).List(labels.Everything())
+	pods, err := c.pods.Pods(key.namespace).List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
 	owned := map[string]*corev1.Pod{}
 	var candidates []displacement.OwnerPod
 	for _, p := range pods {
-		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == key.uid {
+		if ref := metav1.GetControllerOfNoCopy(p); ref != nil && string(ref.UID) == key.uid {
 			owned[string(p.UID)] = p
 			candidates = append(candidates, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
 		}
@@ -45,7 +45,7 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	for _, o := range entries {
 		rec := o.(*entry).rec
 		d := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
-		if r := rec.Replacement; r != nil && !k.isReleased(key.namespace, r, owned) {
+		if r := rec.Replacement; r != nil && !c.isReleased(key.namespace, r, owned) {
 			d.Replacement = r.UID
 		}
 		if rec.Owner != nil {
@@ -56,27 +56,27 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	replacements := displacement.MatchReplacements(kind, displaced, candidates)
 	for _, o := range entries {
 		e := o.(*entry)
-		if isComplete(e.rec, k.now()) {
+		if isComplete(e.rec, c.now()) {
 			continue
 		}
 		next := *e.rec
-		if next.Deleted == nil && k.podEnded(e.rec.Pod) {
-			at := k.deletionTime(e.rec.Pod.ID())
+		if next.Deleted == nil && c.podEnded(e.rec.Pod) {
+			at := c.deletionTime(e.rec.Pod.ID())
 			next.Deleted = &at
 		}
-		if r := next.Replacement; r != nil && k.isReleased(key.namespace, r, owned) {
+		if r := next.Replacement; r != nil && c.isReleased(key.namespace, r, owned) {
 			next.Replacement = nil
 		}
 		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)
 		}
-		if p := k.pod(e.rec.Pod.Namespace, e.rec.Pod.Name, e.rec.Pod.UID); next.Owner == nil && p != nil {
+		if p := c.pod(e.rec.Pod.Namespace, e.rec.Pod.Name, e.rec.Pod.UID); next.Owner == nil && p != nil {
 			next.Owner = ownerOf(p) // the writer of the record did not observe the adoption of the pod
 		}
 		if next.Deleted == e.rec.Deleted && next.Owner == e.rec.Owner && reflect.DeepEqual(next.Replacement, e.rec.Replacement) {
 			continue
 		}
-		if err := k.updateRecord(ctx, e, &next); err != nil {
+		if err := c.updateRecord(ctx, e, &next); err != nil {
 			return 0, err
 		}
 	}
@@ -84,8 +84,8 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 }
 
 // pod returns the pod with a name and a UID, or nil.
-func (k *controller) pod(namespace, name, uid string) *corev1.Pod {
-	p, err := k.pods.Pods(namespace).Get(name)
+func (c *controller) pod(namespace, name, uid string) *corev1.Pod {
+	p, err := c.pods.Pods(namespace).Get(name)
 	if err != nil || string(p.UID) != uid {
 		return nil
 	}
@@ -93,15 +93,15 @@ func (k *controller) pod(namespace, name, uid string) *corev1.Pod {
 }
 
 // podEnded reports whether a pod has finished or does not exist.
-func (k *controller) podEnded(id journal.Pod) bool {
-	p := k.pod(id.Namespace, id.Name, id.UID)
+func (c *controller) podEnded(id journal.Pod) bool {
+	p := c.pod(id.Namespace, id.Name, id.UID)
 	return p == nil || podFinished(p)
 }
 
 // isReleased reports whether the owner released a replacement before it was bound. The owner's next pod is the replacement
 // instead.
-func (k *controller) isReleased(namespace string, r *journal.Replacement, owned map[string]*corev1.Pod) bool {
-	return r.Node == "" && owned[r.UID] == nil && k.pod(namespace, r.Name, r.UID) != nil
+func (c *controller) isReleased(namespace string, r *journal.Replacement, owned map[string]*corev1.Pod) bool {
+	return r.Node == "" && owned[r.UID] == nil && c.pod(namespace, r.Name, r.UID) != nil
 }
 
 // ownerOf returns the controller of a pod, or nil.
@@ -114,32 +114,32 @@ func ownerOf(p *corev1.Pod) *journal.Owner {
 }
 
 // updateRecord replaces a record with next. A record whose update is permanently rejected is closed.
-func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.Displacement) error {
-	err := k.displacer.ReplaceRecord(ctx, e, next)
+func (c *controller) updateRecord(ctx context.Context, e *entry, next *journal.Displacement) error {
+	err := c.displacer.ReplaceRecord(ctx, e, next)
 	switch {
 	case err == nil || apierrors.IsNotFound(err):
 		return nil
 	case !isPermanentRejection(err):
 		return err
 	}
-	k.log.Error(err, "Failed to complete a displacement record, permanently; only the journal has the complete record", "event", klog.KRef(e.Namespace, e.Name))
-	if err := k.appendJournal(next); err != nil {
+	c.log.Error(err, "Failed to complete a displacement record, permanently; only the journal has the complete record", "event", klog.KRef(e.Namespace, e.Name))
+	if err := c.appendJournal(next); err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.closeRecord(e, e.owner())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeRecord(e, e.owner())
 	return nil
 }
 
 // deletionTime returns when a pod was observed to be deleted, or now.
-func (k *controller) deletionTime(id string) time.Time {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if at := k.deletedAt[id]; !at.IsZero() {
+func (c *controller) deletionTime(id string) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.deletedAt[id]; !at.IsZero() {
 		return at
 	}
-	return k.now().UTC().Truncate(time.Second)
+	return c.now().UTC().Truncate(time.Second)
 }
 
 func podFinished(p *corev1.Pod) bool {
@@ -171,32 +171,32 @@ func mergeReplacement(p *corev1.Pod, previous *journal.Replacement) *journal.Rep
 }
 
 // journalRecord appends a record to the journal.
-func (k *controller) journalRecord(_ context.Context, key string) (time.Duration, error) {
-	o, exists, err := k.records.GetByKey(key)
-	if err != nil || !exists || k.o.Journal == nil {
+func (c *controller) journalRecord(_ context.Context, key string) (time.Duration, error) {
+	o, exists, err := c.records.GetByKey(key)
+	if err != nil || !exists || c.o.Journal == nil {
 		return 0, err
 	}
 	rec := o.(*entry).rec
 	if rec == nil {
 		return 0, nil // the record was removed since the key was enqueued
 	}
-	return 0, k.appendJournal(rec)
+	return 0, c.appendJournal(rec)
 }
 
 // appendJournal appends a record to the journal unless the journal has a record of the pod that is as complete.
-func (k *controller) appendJournal(rec *journal.Displacement) error {
+func (c *controller) appendJournal(rec *journal.Displacement) error {
 	id := rec.Pod.ID()
-	k.mu.Lock()
-	recorded := k.journaled[id]
-	k.mu.Unlock()
+	c.mu.Lock()
+	recorded := c.journaled[id]
+	c.mu.Unlock()
 	if recorded >= rec.Completeness() {
 		return nil
 	}
-	if err := k.o.Journal.Append(rec); err != nil {
+	if err := c.o.Journal.Append(rec); err != nil {
 		return err
 	}
-	k.mu.Lock()
-	k.journaled[id] = max(rec.Completeness(), k.journaled[id])
-	k.mu.Unlock()
+	c.mu.Lock()
+	c.journaled[id] = max(rec.Completeness(), c.journaled[id])
+	c.mu.Unlock()
 	return nil
 }

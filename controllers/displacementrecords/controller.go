@@ -111,23 +111,23 @@ func Add(p *runner.Process, events cache.SharedIndexInformer, o Options) error {
 }
 
 func newController(p *runner.Process, o Options) *controller {
-	k := &controller{o: o, log: p.Log, now: p.Now, started: p.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
+	c := &controller{o: o, log: p.Log, now: p.Now, started: p.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, openOwners: map[string]owner{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
-	k.displacer = displacer.Displacer{Client: p.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + p.Host, OnDisplaced: o.OnDisplaced}
-	k.recordQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_records", Action: "Writing the displacement record", Workers: workers}, k.writeMissingRecord)
-	k.ownerQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_completions", Action: "Completing displacement records", Workers: workers}, k.completeRecords)
-	k.journalQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_journal", Action: "Writing to the journal", Workers: 2 * workers}, k.journalRecord)
-	k.holdQueue = runner.NewQueue(p, runner.QueueOptions{Name: "avoid_holds", Action: "Reconciling the Avoid Hold", Workers: 1}, k.reconcileHold)
-	return k
+	c.displacer = displacer.Displacer{Client: p.Client, Now: func() time.Time { return c.now() }, Component: component, Instance: component + "-" + p.Host, OnDisplaced: o.OnDisplaced}
+	c.recordQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_records", Action: "Writing the displacement record", Workers: workers}, c.writeMissingRecord)
+	c.ownerQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_completions", Action: "Completing displacement records", Workers: workers}, c.completeRecords)
+	c.journalQueue = runner.NewQueue(p, runner.QueueOptions{Name: "displacement_journal", Action: "Writing to the journal", Workers: 2 * workers}, c.journalRecord)
+	c.holdQueue = runner.NewQueue(p, runner.QueueOptions{Name: "avoid_holds", Action: "Reconciling the Avoid Hold", Workers: 1}, c.reconcileHold)
+	return c
 }
 
 // add adds the controller to a process. If holds is nil, Holds are neither read nor written.
-func (k *controller) add(p *runner.Process, records cache.SharedIndexInformer, holds holdStore) error {
-	if err := k.loadJournal(); err != nil {
+func (c *controller) add(p *runner.Process, records cache.SharedIndexInformer, holds holdStore) error {
+	if err := c.loadJournal(); err != nil {
 		return err
 	}
-	if k.holds = holds; holds != nil {
-		runner.Repeat(p, resyncInterval, k.resync)
+	if c.holds = holds; holds != nil {
+		runner.Repeat(p, resyncInterval, c.resync)
 	}
 	if err := records.SetTransform(toEntry); err != nil {
 		return err
@@ -136,79 +136,79 @@ func (k *controller) add(p *runner.Process, records cache.SharedIndexInformer, h
 		return err
 	}
 	pods, nodes := p.Informers.Core().V1().Pods(), p.Informers.Core().V1().Nodes()
-	k.records, k.pods, k.nodes = records.GetIndexer(), pods.Lister(), nodes.Lister()
+	c.records, c.pods, c.nodes = records.GetIndexer(), pods.Lister(), nodes.Lister()
 	p.Queues.WaitFor(records.HasSynced, pods.Informer().HasSynced, nodes.Informer().HasSynced)
-	return errors.Join(workqueue.Watch(records, k.onRecord), workqueue.Watch(pods.Informer(), k.onPod), workqueue.Watch(nodes.Informer(), k.onNode))
+	return errors.Join(workqueue.Watch(records, c.onRecord), workqueue.Watch(pods.Informer(), c.onPod), workqueue.Watch(nodes.Informer(), c.onNode))
 }
 
 // loadJournal reads which records the journal contains.
-func (k *controller) loadJournal() error {
-	list, malformed, err := k.o.Journal.Read()
+func (c *controller) loadJournal() error {
+	list, malformed, err := c.o.Journal.Read()
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
 	for _, lineErr := range malformed {
-		k.log.Error(lineErr, "Skipping a malformed journal line")
+		c.log.Error(lineErr, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
-		if k.now().Sub(d.Time) < 2*maxRecordAge {
-			k.journaled[d.Pod.ID()] = d.Completeness()
+		if c.now().Sub(d.Time) < 2*maxRecordAge {
+			c.journaled[d.Pod.ID()] = d.Completeness()
 		}
 	}
 	return nil
 }
 
 // onRecord handles an added, updated or deleted record.
-func (k *controller) onRecord(old, cur *entry) {
+func (c *controller) onRecord(old, cur *entry) {
 	hasRecord, hadRecord := cur != nil && cur.rec != nil, old != nil && old.rec != nil
 	if hadRecord && (!hasRecord || cur.owner() != old.owner()) {
-		k.forget(old, cur == nil)
+		c.forget(old, cur == nil)
 	}
 	if !hasRecord {
 		return
 	}
-	k.journalQueue.Add(cur.Namespace + "/" + cur.Name)
+	c.journalQueue.Add(cur.Namespace + "/" + cur.Name)
 	key := cur.owner()
-	if k.trackOpen(cur, key) {
-		k.ownerQueue.AddAfter(key, k.batchDelay)
+	if c.trackOpen(cur, key) {
+		c.ownerQueue.AddAfter(key, c.batchDelay)
 	}
-	if c, ok := recordCause(cur.rec); ok && c.Avoids() && cur.rec.Owner != nil && !hadRecord {
-		k.enqueueOwnerNode(cur.ownerNode())
+	if cause, ok := recordCause(cur.rec); ok && cause.Avoids() && cur.rec.Owner != nil && !hadRecord {
+		c.enqueueOwnerNode(cur.ownerNode())
 	}
 }
 
 // trackOpen marks a record as open or complete and reports whether it is open.
-func (k *controller) trackOpen(e *entry, key owner) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if isComplete(e.rec, k.now()) {
-		k.closeRecord(e, key)
+func (c *controller) trackOpen(e *entry, key owner) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if isComplete(e.rec, c.now()) {
+		c.closeRecord(e, key)
 		return false
 	}
-	if k.openRecords[key] == nil {
-		k.openRecords[key] = map[string]bool{}
+	if c.openRecords[key] == nil {
+		c.openRecords[key] = map[string]bool{}
 	}
-	k.openRecords[key][e.rec.Pod.ID()] = true
-	k.openOwners[e.rec.Pod.ID()] = key
+	c.openRecords[key][e.rec.Pod.ID()] = true
+	c.openOwners[e.rec.Pod.ID()] = key
 	return true
 }
 
 // forget drops the state of a record. deleted reports whether its event was deleted.
-func (k *controller) forget(e *entry, deleted bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.closeRecord(e, e.owner())
+func (c *controller) forget(e *entry, deleted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeRecord(e, e.owner())
 	if deleted {
-		delete(k.journaled, e.rec.Pod.ID())
+		delete(c.journaled, e.rec.Pod.ID())
 	}
 }
 
 // closeRecord marks a record as complete. The caller must hold mu.
-func (k *controller) closeRecord(e *entry, key owner) {
-	delete(k.openRecords[key], e.rec.Pod.ID())
-	delete(k.openOwners, e.rec.Pod.ID())
-	delete(k.deletedAt, e.rec.Pod.ID())
-	if len(k.openRecords[key]) == 0 {
-		delete(k.openRecords, key)
+func (c *controller) closeRecord(e *entry, key owner) {
+	delete(c.openRecords[key], e.rec.Pod.ID())
+	delete(c.openOwners, e.rec.Pod.ID())
+	delete(c.deletedAt, e.rec.Pod.ID())
+	if len(c.openRecords[key]) == 0 {
+		delete(c.openRecords, key)
 	}
 }

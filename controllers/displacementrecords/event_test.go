@@ -195,8 +195,8 @@ func TestChangedRecordIsForgotten(t *testing.T) {
 	}
 }
 
-func (b *holdHarness) createReplica(namespace, owner string) {
+func (h *holdHarness) createReplica(namespace, owner string) {
 	isController := true
-	_ = b.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),
+	_ = h.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &isController}}}})
 }

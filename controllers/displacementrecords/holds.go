@@ -49,11 +49,11 @@ func newHoldStore(client kubernetes.Interface, o Options) holdStore {
 	return &apiHoldStore{holds: o.Holds, discovery: client.Discovery()}
 }
 
-func (c *apiHoldStore) Served() (bool, error) {
-	if c.served.Load() {
+func (s *apiHoldStore) Served() (bool, error) {
+	if s.served.Load() {
 		return true, nil
 	}
-	list, err := c.discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	list, err := s.discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -61,34 +61,34 @@ func (c *apiHoldStore) Served() (bool, error) {
 		return false, err
 	}
 	served := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == v1alpha1.HoldsResource })
-	c.served.Store(served)
+	s.served.Store(served)
 	return served, nil
 }
 
-func (c *apiHoldStore) List(ctx context.Context) ([]v1alpha1.Hold, error) {
-	list, err := c.holds.Holds("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+func (s *apiHoldStore) List(ctx context.Context) ([]v1alpha1.Hold, error) {
+	list, err := s.holds.Holds("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, err
 	}
 	return list.Items, nil
 }
 
-func (c *apiHoldStore) Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error) {
-	return c.holds.Holds(namespace).Get(ctx, name, metav1.GetOptions{})
+func (s *apiHoldStore) Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error) {
+	return s.holds.Holds(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-func (c *apiHoldStore) Create(ctx context.Context, h *v1alpha1.Hold) error {
-	_, err := c.holds.Holds(h.Namespace).Create(ctx, h, metav1.CreateOptions{})
+func (s *apiHoldStore) Create(ctx context.Context, h *v1alpha1.Hold) error {
+	_, err := s.holds.Holds(h.Namespace).Create(ctx, h, metav1.CreateOptions{})
 	return err
 }
 
-func (c *apiHoldStore) Update(ctx context.Context, h *v1alpha1.Hold) error {
-	_, err := c.holds.Holds(h.Namespace).Update(ctx, h, metav1.UpdateOptions{})
+func (s *apiHoldStore) Update(ctx context.Context, h *v1alpha1.Hold) error {
+	_, err := s.holds.Holds(h.Namespace).Update(ctx, h, metav1.UpdateOptions{})
 	return err
 }
 
-func (c *apiHoldStore) Delete(ctx context.Context, h *v1alpha1.Hold) error {
-	return c.holds.Holds(h.Namespace).Delete(ctx, h.Name, metav1.DeleteOptions{
+func (s *apiHoldStore) Delete(ctx context.Context, h *v1alpha1.Hold) error {
+	return s.holds.Holds(h.Namespace).Delete(ctx, h.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &h.UID, ResourceVersion: &h.ResourceVersion}})
 }
 
@@ -96,7 +96,7 @@ func (c *apiHoldStore) Delete(ctx context.Context, h *v1alpha1.Hold) error {
 type ownerNode struct{ namespace, owner, node string }
 
 // String returns the index key.
-func (p ownerNode) String() string { return p.namespace + "/" + p.owner + "/" + p.node }
+func (o ownerNode) String() string { return o.namespace + "/" + o.owner + "/" + o.node }
 
 func (e *entry) ownerNode() ownerNode {
 	return ownerNode{e.rec.Pod.Namespace, e.rec.Owner.UID, e.rec.Node}
@@ -107,36 +107,36 @@ func recordCause(d *journal.Displacement) (displacement.Cause, bool) {
 }
 
 // enqueueOwnerNode enqueues an owner and node, now and whenever the node changes.
-func (k *controller) enqueueOwnerNode(p ownerNode) {
-	k.mu.Lock()
-	if k.ownerNodes[p.node] == nil {
-		k.ownerNodes[p.node] = map[ownerNode]bool{}
+func (c *controller) enqueueOwnerNode(p ownerNode) {
+	c.mu.Lock()
+	if c.ownerNodes[p.node] == nil {
+		c.ownerNodes[p.node] = map[ownerNode]bool{}
 	}
-	k.ownerNodes[p.node][p] = true
-	k.mu.Unlock()
-	k.holdQueue.Add(p)
+	c.ownerNodes[p.node][p] = true
+	c.mu.Unlock()
+	c.holdQueue.Add(p)
 }
 
-// forgetOwnerNode removes an owner and node for which no eviction counts any more.
-func (k *controller) forgetOwnerNode(p ownerNode) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.ownerNodes[p.node], p)
-	if len(k.ownerNodes[p.node]) == 0 {
-		delete(k.ownerNodes, p.node)
+// forgetOwnerNode removes an owner and node for which evictions no longer count.
+func (c *controller) forgetOwnerNode(p ownerNode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ownerNodes[p.node], p)
+	if len(c.ownerNodes[p.node]) == 0 {
+		delete(c.ownerNodes, p.node)
 	}
 }
 
 // reconcileHold creates, updates or deletes the Avoid Hold of an owner on a node. It returns the time until the next
 // reconcile; 0 if none is needed.
-func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Duration, error) {
-	served, err := k.holds.Served()
+func (c *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Duration, error) {
+	served, err := c.holds.Served()
 	if err != nil {
 		return 0, err
 	}
 	var existing *v1alpha1.Hold
 	if served {
-		existing, err = k.holds.Get(ctx, p.namespace, cluster.HoldName(p.owner, p.node, model.Avoid))
+		existing, err = c.holds.Get(ctx, p.namespace, cluster.HoldName(p.owner, p.node, model.Avoid))
 		if apierrors.IsNotFound(err) {
 			existing, err = nil, nil
 		}
@@ -144,23 +144,23 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 			return 0, err
 		}
 	}
-	desired, err := k.desiredHoldOf(p, existing)
+	desired, err := c.desiredHoldOf(p, existing)
 	if err != nil {
 		return 0, err
 	}
-	remaining := desired.expires.Sub(k.now())
+	remaining := desired.expires.Sub(c.now())
 	switch {
 	case !served && remaining > 0:
 		return min(remaining, resyncInterval), nil // Holds may be served by then
-	case desired.hold != nil && existing == nil && !k.resolveOwner(desired.hold):
-		return min(remaining, k.batchDelay), nil // a pod of the owner may be observed by then
+	case desired.hold != nil && existing == nil && !c.resolveOwner(desired.hold):
+		return min(remaining, c.batchDelay), nil // a pod of the owner may be observed by then
 	case desired.hold != nil:
-		err = k.applyHold(ctx, desired.hold, existing)
+		err = c.applyHold(ctx, desired.hold, existing)
 	case !desired.keep:
-		err = k.deleteHold(ctx, existing)
+		err = c.deleteHold(ctx, existing)
 	}
 	if remaining <= 0 {
-		k.forgetOwnerNode(p)
+		c.forgetOwnerNode(p)
 		return 0, err
 	}
 	return remaining + time.Millisecond, err // until then, changes of the node enqueue p, too
@@ -170,16 +170,16 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 type desiredHold struct {
 	hold    *v1alpha1.Hold // nil: no Hold
 	keep    bool           // leave the existing Hold unchanged
-	expires time.Time      // when no Hold is needed any more
+	expires time.Time      // when the Hold is no longer needed
 }
 
 // desiredHoldOf computes the desired state. existing is the Hold in the API, or nil.
-func (k *controller) desiredHoldOf(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
-	entries, err := k.records.ByIndex(byOwnerNode, p.String())
-	if err != nil || k.o.Backoff.First <= 0 {
+func (c *controller) desiredHoldOf(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
+	entries, err := c.records.ByIndex(byOwnerNode, p.String())
+	if err != nil || c.o.Backoff.First <= 0 {
 		return d, err
 	}
-	node, err := k.nodes.Get(p.node)
+	node, err := c.nodes.Get(p.node)
 	if apierrors.IsNotFound(err) {
 		return d, nil // the node was deleted
 	}
@@ -187,28 +187,28 @@ func (k *controller) desiredHoldOf(p ownerNode, existing *v1alpha1.Hold) (d desi
 		return d, err
 	}
 	if len(entries) == 0 && existing != nil && isManaged(existing) {
-		if existing.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
+		if existing.Spec.Until.After(c.now().Add(c.o.Backoff.Max + time.Second)) {
 			return d, nil // no record can justify that duration
 		}
-		c, _ := displacement.ParseCause(existing.Spec.Cause)
-		return desiredHold{keep: !causeEnded(c, existing.CreationTimestamp.Time, node), expires: existing.Spec.Until.Time}, nil
+		cause, _ := displacement.ParseCause(existing.Spec.Cause)
+		return desiredHold{keep: !causeEnded(cause, existing.CreationTimestamp.Time, node), expires: existing.Spec.Until.Time}, nil
 	}
 	byUID := map[string]*journal.Displacement{}
 	var list []displacement.Eviction
 	for _, o := range entries {
 		rec := o.(*entry).rec
-		c, _ := recordCause(rec)
-		e := displacement.Eviction{UID: rec.Pod.UID, Cause: c.AvoidCause(rec.Message), At: rec.Time}
+		cause, _ := recordCause(rec)
+		e := displacement.Eviction{UID: rec.Pod.UID, Cause: cause.AvoidCause(rec.Message), At: rec.Time}
 		if rec.Pod.Created != nil {
 			e.Created = *rec.Pod.Created
 		}
 		list, byUID[e.UID] = append(list, e), rec
 	}
-	a, _ := k.o.Backoff.Avoid(list)
+	a, _ := c.o.Backoff.Avoid(list)
 	d.expires = a.Until
 	all := list
 	list = slices.DeleteFunc(slices.Clone(list), func(e displacement.Eviction) bool { return causeEnded(e.Cause, latestEviction(all, e.Cause), node) })
-	if a, ok := k.o.Backoff.Avoid(list); ok && a.Until.After(k.now()) {
+	if a, ok := c.o.Backoff.Avoid(list); ok && a.Until.After(c.now()) {
 		d.hold = newHold(p, a, byUID[a.UID])
 	}
 	return d, nil
@@ -237,11 +237,11 @@ func newHold(p ownerNode, a displacement.Avoidance, rec *journal.Displacement) *
 
 // resolveOwner completes the owner of a Hold from the owner's pods and reports whether such a pod exists. A forged
 // record could otherwise create a Hold for an owner that does not exist.
-func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
-	all, _ := k.pods.Pods(h.Namespace).List(labels.Everything())
+func (c *controller) resolveOwner(h *v1alpha1.Hold) bool {
+	all, _ := c.pods.Pods(h.Namespace).List(labels.Everything())
 	for _, p := range all {
-		if c := metav1.GetControllerOfNoCopy(p); c != nil && c.UID == h.Spec.Owner.UID {
-			h.Spec.Owner = v1alpha1.Owner{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name, UID: c.UID}
+		if ref := metav1.GetControllerOfNoCopy(p); ref != nil && ref.UID == h.Spec.Owner.UID {
+			h.Spec.Owner = v1alpha1.Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 			return true
 		}
 	}
@@ -249,9 +249,9 @@ func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
 }
 
 // applyHold creates or updates a Hold. It keeps a Hold of another creator that lasts longer.
-func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hold) error {
+func (c *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hold) error {
 	if existing == nil {
-		err := k.holds.Create(ctx, want)
+		err := c.holds.Create(ctx, want)
 		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			return nil
 		}
@@ -265,18 +265,18 @@ func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hol
 	next := existing.DeepCopy()
 	next.Labels, next.Spec = want.Labels, want.Spec
 	next.Spec.Owner = existing.Spec.Owner
-	return k.holds.Update(ctx, next)
+	return c.holds.Update(ctx, next)
 }
 
 // isManaged reports whether this controller created a Hold. Holds of other creators exist until they expire.
 func isManaged(h *v1alpha1.Hold) bool { return h.Labels[executor.HoldCreatorLabel] == component }
 
 // deleteHold deletes a Hold that this controller created. h may be nil.
-func (k *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
+func (c *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
 	if h == nil || !isManaged(h) {
 		return nil
 	}
-	err := k.holds.Delete(ctx, h)
+	err := c.holds.Delete(ctx, h)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -99,27 +99,27 @@ func newHoldHarness(t *testing.T) *holdHarness {
 	return b
 }
 
-func (b *holdHarness) updateNode(change func(*corev1.Node)) {
-	b.node = b.node.DeepCopy()
-	change(b.node)
-	_ = b.nodes.Update(b.node)
-	b.onNode(nil, b.node)
+func (h *holdHarness) updateNode(change func(*corev1.Node)) {
+	h.node = h.node.DeepCopy()
+	change(h.node)
+	_ = h.nodes.Update(h.node)
+	h.onNode(nil, h.node)
 }
 
 // addEviction adds a record of the eviction of a pod that was created at the given time.
-func (b *holdHarness) addEviction(c displacement.Cause, uid string, created time.Time) {
-	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: b.at, Cause: c.String(), Node: "n1",
+func (h *holdHarness) addEviction(c displacement.Cause, uid string, created time.Time) {
+	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: h.at, Cause: c.String(), Node: "n1",
 		Pod: journal.Pod{Namespace: "ns", Name: uid, UID: uid, Created: &created}, Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}}
-	_ = b.controller.records.Add(e)
-	b.onRecord(nil, e)
-	b.step()
+	_ = h.controller.records.Add(e)
+	h.onRecord(nil, e)
+	h.step()
 }
 
-func (b *holdHarness) step() time.Duration {
-	b.t.Helper()
-	requeueAfter, err := b.reconcileHold(b.t.Context(), testOwnerNode)
+func (h *holdHarness) step() time.Duration {
+	h.t.Helper()
+	requeueAfter, err := h.reconcileHold(h.t.Context(), testOwnerNode)
 	if err != nil {
-		b.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return requeueAfter
 }

@@ -19,35 +19,35 @@ import (
 )
 
 // onPod handles an added, updated or deleted pod.
-func (k *controller) onPod(old, cur *corev1.Pod) {
+func (c *controller) onPod(old, cur *corev1.Pod) {
 	p := cur
 	if cur == nil {
 		p = old
 	}
-	if isDisplaced(p, cur == nil) && k.now().Sub(displacedAt(p)) < maxRecordAge {
-		k.mu.Lock()
-		k.pending[string(p.UID)] = p
-		k.mu.Unlock()
-		k.recordQueue.AddAfter(string(p.UID), k.settleDelay)
+	if isDisplaced(p, cur == nil) && c.now().Sub(displacedAt(p)) < maxRecordAge {
+		c.mu.Lock()
+		c.pending[string(p.UID)] = p
+		c.mu.Unlock()
+		c.recordQueue.AddAfter(string(p.UID), c.settleDelay)
 	}
 	key := ownerKeyOf(p)
 	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
-	k.mu.Lock()
+	c.mu.Lock()
 	keys := []owner{key}
 	if old != nil && ownerKeyOf(old) != key {
 		keys = append(keys, ownerKeyOf(old)) // the pod may be a replacement of that owner
 	}
-	keys = slices.DeleteFunc(keys, func(o owner) bool { return len(k.openRecords[o]) == 0 })
-	recorded, isOpen := k.openOwners[id] // another owner if the pod was adopted or released since the record was written
-	if isOpen && (cur == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
-		k.deletedAt[id] = k.now().UTC().Truncate(time.Second)
+	keys = slices.DeleteFunc(keys, func(o owner) bool { return len(c.openRecords[o]) == 0 })
+	recorded, isOpen := c.openOwners[id] // another owner if the pod was adopted or released since the record was written
+	if isOpen && (cur == nil || podFinished(p)) && c.deletedAt[id].IsZero() {
+		c.deletedAt[id] = c.now().UTC().Truncate(time.Second)
 	}
-	k.mu.Unlock()
+	c.mu.Unlock()
 	if isOpen && !slices.Contains(keys, recorded) {
 		keys = append(keys, recorded)
 	}
 	for _, o := range keys {
-		k.ownerQueue.AddAfter(o, k.batchDelay)
+		c.ownerQueue.AddAfter(o, c.batchDelay)
 	}
 }
 
@@ -108,41 +108,41 @@ func findCondition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodConditio
 }
 
 // writeMissingRecord writes the record of a pending pod if there is none.
-func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.Duration, error) {
-	k.mu.Lock()
-	p := k.pending[uid]
-	k.mu.Unlock()
+func (c *controller) writeMissingRecord(ctx context.Context, uid string) (time.Duration, error) {
+	c.mu.Lock()
+	p := c.pending[uid]
+	c.mu.Unlock()
 	if p == nil {
 		return 0, nil
 	}
-	if o, exists, _ := k.records.GetByKey(p.Namespace + "/" + displacer.RecordEventName(p.Name, uid)); exists {
-		k.countNodeAgent(o.(*entry).rec)
+	if o, exists, _ := c.records.GetByKey(p.Namespace + "/" + displacer.RecordEventName(p.Name, uid)); exists {
+		c.countNodeAgent(o.(*entry).rec)
 	} else {
 		rec := reconstruct(p)
 		reason, action := displacementCause(p).Event()
-		if _, err := k.displacer.WriteEvent(ctx, rec, nil, reason, action, reconstructedNote(rec)); err != nil {
-			if !isPermanentRejection(err) && k.now().Sub(displacedAt(p)) < maxRecordAge {
+		if _, err := c.displacer.WriteEvent(ctx, rec, nil, reason, action, reconstructedNote(rec)); err != nil {
+			if !isPermanentRejection(err) && c.now().Sub(displacedAt(p)) < maxRecordAge {
 				return 0, err
 			}
 			if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) { // otherwise the namespace is being deleted
-				k.log.Error(err, "Failed to write a displacement event, permanently; only the journal has the record", "pod", klog.KObj(p))
+				c.log.Error(err, "Failed to write a displacement event, permanently; only the journal has the record", "pod", klog.KObj(p))
 			}
-			if err := k.appendJournal(rec); err != nil {
+			if err := c.appendJournal(rec); err != nil {
 				return 0, err
 			}
 		}
 	}
-	k.mu.Lock()
-	delete(k.pending, uid)
-	k.mu.Unlock()
+	c.mu.Lock()
+	delete(c.pending, uid)
+	c.mu.Unlock()
 	return 0, nil
 }
 
 // countNodeAgent counts a displacement that a node agent has recorded. Node agents export no metric
 // about displacements, and end with their nodes.
-func (k *controller) countNodeAgent(rec *journal.Displacement) {
-	if rec != nil && rec.Writer == displacer.NodeAgent && !rec.Time.Before(k.started) {
-		k.displacer.CountOnce(rec)
+func (c *controller) countNodeAgent(rec *journal.Displacement) {
+	if rec != nil && rec.Writer == displacer.NodeAgent && !rec.Time.Before(c.started) {
+		c.displacer.CountOnce(rec)
 	}
 }
 

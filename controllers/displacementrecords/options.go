@@ -17,7 +17,7 @@ const (
 	defaultBatchDelay = 2 * time.Second
 	// replacementTimeout is how long a record waits for a replacement.
 	replacementTimeout = 30 * time.Minute
-	// maxRecordAge is the age after which no record is written any more. The API server deletes Events after an hour.
+	// maxRecordAge is the age after which no record is written. The API server deletes Events after an hour.
 	maxRecordAge = time.Hour
 	// resyncInterval is the interval between two passes over all Holds.
 	resyncInterval = 30 * time.Second

@@ -16,42 +16,42 @@ import (
 )
 
 // resync passes over all Holds while they are served.
-func (k *controller) resync(ctx context.Context) {
-	served, err := k.holds.Served()
-	if err == nil && !served && !k.unservedLogged {
-		k.unservedLogged = true
-		k.log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
+func (c *controller) resync(ctx context.Context) {
+	served, err := c.holds.Served()
+	if err == nil && !served && !c.unservedLogged {
+		c.unservedLogged = true
+		c.log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
 	}
 	if err == nil && served {
-		k.resyncHolds(ctx)
+		c.resyncHolds(ctx)
 	}
 }
 
 // resyncHolds deletes expired Holds and enqueues the Holds that this controller created, possibly in another
 // process.
-func (k *controller) resyncHolds(ctx context.Context) {
-	list, err := k.holds.List(ctx)
+func (c *controller) resyncHolds(ctx context.Context) {
+	list, err := c.holds.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.log.Error(err, "Failed to list Holds; retrying")
+			c.log.Error(err, "Failed to list Holds; retrying")
 		}
 		return
 	}
 	for i := range list {
 		h := &list[i]
 		switch {
-		case !h.Spec.Until.Add(retention(h)).After(k.now()):
-			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				k.log.Error(err, "Failed to delete an expired Hold; retrying", "hold", h.Namespace+"/"+h.Name)
+		case !h.Spec.Until.Add(retention(h)).After(c.now()):
+			if err := c.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				c.log.Error(err, "Failed to delete an expired Hold; retrying", "hold", h.Namespace+"/"+h.Name)
 			}
 		case isManaged(h):
-			k.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
+			c.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
 		}
 	}
 }
 
 // retention returns how long a Hold is retained after its end. Holds in which the descheduler counts futile moves are
-// retained for planning.MoveBackoff.Max. After its end such a Hold does not exclude its node any more.
+// retained for planning.MoveBackoff.Max. After its end such a Hold no longer excludes its node.
 func retention(h *v1alpha1.Hold) time.Duration {
 	if h.Spec.Type == v1alpha1.Avoid && planning.IsHoldCause(h.Spec.Cause) {
 		return planning.NewMoveBackoff().Max
@@ -60,15 +60,15 @@ func retention(h *v1alpha1.Hold) time.Duration {
 }
 
 // onNode handles an added, updated or deleted node.
-func (k *controller) onNode(old, cur *corev1.Node) {
+func (c *controller) onNode(old, cur *corev1.Node) {
 	n := cur
 	if n == nil {
 		n = old
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, p := range slices.SortedFunc(maps.Keys(k.ownerNodes[n.Name]), func(a, b ownerNode) int { return strings.Compare(a.String(), b.String()) }) {
-		k.holdQueue.Add(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range slices.SortedFunc(maps.Keys(c.ownerNodes[n.Name]), func(a, b ownerNode) int { return strings.Compare(a.String(), b.String()) }) {
+		c.holdQueue.Add(p)
 	}
 }
 

@@ -51,23 +51,23 @@ func Run(ctx context.Context, p runner.Process, customScales Scales) error {
 // be nil.
 func Add(p *runner.Process, customScales Scales) error {
 	pods, budgets := p.Informers.Core().V1().Pods(), p.Informers.Policy().V1().PodDisruptionBudgets()
-	d := &controller{client: p.Client, now: p.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
+	c := &controller{client: p.Client, now: p.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
 		workloads: NewWorkloads(p.Informers, customScales), events: p.Events, lastEvents: map[types.UID]string{}}
-	d.budgetQueue = runner.NewQueue(p, runner.QueueOptions{Name: "disruption", Action: "Updating the disruption budget", Workers: workers}, d.reconcileBudget)
-	d.stalePodQueue = runner.NewQueue(p, runner.QueueOptions{Name: "stale_pod_disruption", Action: "Clearing the DisruptionTarget condition", Workers: 1}, d.clearDisruptionTarget)
-	p.Queues.WaitFor(append(d.workloads.synced, pods.Informer().HasSynced, budgets.Informer().HasSynced)...)
-	if err := workqueue.Watch(budgets.Informer(), d.onBudget); err != nil {
+	c.budgetQueue = runner.NewQueue(p, runner.QueueOptions{Name: "disruption", Action: "Updating the disruption budget", Workers: workers}, c.reconcileBudget)
+	c.stalePodQueue = runner.NewQueue(p, runner.QueueOptions{Name: "stale_pod_disruption", Action: "Clearing the DisruptionTarget condition", Workers: 1}, c.clearDisruptionTarget)
+	p.Queues.WaitFor(append(c.workloads.synced, pods.Informer().HasSynced, budgets.Informer().HasSynced)...)
+	if err := workqueue.Watch(budgets.Informer(), c.onBudget); err != nil {
 		return err
 	}
-	if err := workqueue.Watch(pods.Informer(), d.onPod); err != nil {
+	if err := workqueue.Watch(pods.Informer(), c.onPod); err != nil {
 		return err
 	}
-	return d.workloads.watch(p.Informers, d.onScaleChanged)
+	return c.workloads.watch(p.Informers, c.onScaleChanged)
 }
 
-func (d *controller) onBudget(old, cur *policyv1.PodDisruptionBudget) {
+func (c *controller) onBudget(old, cur *policyv1.PodDisruptionBudget) {
 	if cur == nil {
 		cur = old // a deleted budget is removed from the caches
 	}
-	d.budgetQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
+	c.budgetQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
 }

@@ -16,33 +16,33 @@ import (
 )
 
 // conditionExpiry returns the time until the DisruptionTarget condition of a pod expires, and whether it does.
-func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
-	if c := conversion.DisruptionTarget(p); c != nil {
-		return budget.StaleConditionAfter(m, c.LastTransitionTime.Time, d.now())
+func (c *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
+	if condition := conversion.DisruptionTarget(p); condition != nil {
+		return budget.StaleConditionAfter(m, condition.LastTransitionTime.Time, c.now())
 	}
 	return 0, false
 }
 
 // clearDisruptionTarget sets the condition to False if the displacement did not happen.
-func (d *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Duration, error) {
-	p, err := d.pods.Pods(k.Namespace).Get(k.Name)
+func (c *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Duration, error) {
+	p, err := c.pods.Pods(k.Namespace).Get(k.Name)
 	if apierrors.IsNotFound(err) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	remaining, expires := d.conditionExpiry(p, conversion.BudgetPod(p))
+	remaining, expires := c.conditionExpiry(p, conversion.BudgetPod(p))
 	if !expires || remaining > 0 {
 		return remaining, nil
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion},
-		"status":   map[string]any{"conditions": []any{conversion.DisruptionTargetPatch(conversion.NewClearedDisruptionTarget(d.now()))}}})
+		"status":   map[string]any{"conditions": []any{conversion.DisruptionTargetPatch(conversion.NewClearedDisruptionTarget(c.now()))}}})
 	if err != nil {
 		return 0, err
 	}
-	_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) {
 		return 0, nil
 	}

@@ -7,7 +7,7 @@
 //
 // The status update carries the resource version of the budget that was read. If another actor debits the budget
 // meanwhile, that update wins and the controller computes the status again. A pod that its node has evicted or rejected
-// is not ready any more, so the computation accounts for it.
+// is no longer ready, so the computation accounts for it.
 //
 // Differences from Kubernetes:
 //

@@ -19,44 +19,44 @@ import (
 )
 
 // reconcileBudget computes the status of a budget and writes it if it has changed.
-func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration, error) {
-	b, err := d.budgets.PodDisruptionBudgets(k.Namespace).Get(k.Name)
+func (c *controller) reconcileBudget(ctx context.Context, k key) (time.Duration, error) {
+	b, err := c.budgets.PodDisruptionBudgets(k.Namespace).Get(k.Name)
 	if apierrors.IsNotFound(err) {
-		d.pruneDeleted()
+		c.pruneDeleted()
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	pods, err := d.coveredPods(b.Namespace, b.Spec.Selector)
+	pods, err := c.coveredPods(b.Namespace, b.Spec.Selector)
 	if err != nil {
 		return 0, err
 	}
-	now := d.now()
-	query := d.workloads.Query(ctx, b.Namespace)
-	c := budget.StatusInputs{Budget: d.budgetCache.get(b), Pods: pods, Scale: query.Scale, Now: now}.ComputeStatus()
-	d.recordEvents(b, c.Events)
-	if err := d.updateStatus(ctx, b, &c, now); err != nil {
+	now := c.now()
+	query := c.workloads.Query(ctx, b.Namespace)
+	result := budget.StatusInputs{Budget: c.budgetCache.get(b), Pods: pods, Scale: query.Scale, Now: now}.ComputeStatus()
+	c.recordEvents(b, result.Events)
+	if err := c.updateStatus(ctx, b, &result, now); err != nil {
 		return 0, err
 	}
-	if c.Failed() && query.err != nil {
+	if result.Failed() && query.err != nil {
 		return 0, query.err // the error may be transient
 	}
-	if c.Failed() {
+	if result.Failed() {
 		return retryInterval, nil
 	}
-	return c.RequeueAfter, nil
+	return result.RequeueAfter, nil
 }
 
 // updateStatus writes a computed status. A deleted budget is no error.
-func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now time.Time) error {
-	status := budgetstatus.FromResult(&b.Status, c, now)
+func (c *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, result *budget.StatusResult, now time.Time) error {
+	status := budgetstatus.FromResult(&b.Status, result, now)
 	if equality.Semantic.DeepEqual(&b.Status, &status) {
 		return nil
 	}
 	changed := b.DeepCopy()
 	changed.Status = status
-	_, err := d.client.PolicyV1().PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	_, err := c.client.PolicyV1().PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -64,12 +64,12 @@ func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruption
 }
 
 // recordEvents records the events of a computation unless they equal those of the last one.
-func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
+func (c *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
 	formatted := fmt.Sprint(events)
-	d.mu.Lock()
-	previous := d.lastEvents[b.UID]
-	d.lastEvents[b.UID] = formatted
-	d.mu.Unlock()
+	c.mu.Lock()
+	previous := c.lastEvents[b.UID]
+	c.lastEvents[b.UID] = formatted
+	c.mu.Unlock()
 	if formatted == previous {
 		return
 	}
@@ -79,10 +79,10 @@ func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budg
 			eventType = corev1.EventTypeWarning
 		}
 		if e.Pod != nil {
-			d.events.Event(podReference(e.Pod), eventType, e.Reason, e.Note)
+			c.events.Event(podReference(e.Pod), eventType, e.Reason, e.Note)
 			continue
 		}
-		d.events.Event(b, eventType, e.Reason, e.Note)
+		c.events.Event(b, eventType, e.Reason, e.Note)
 	}
 }
 
@@ -91,19 +91,19 @@ func podReference(p *model.Pod) *corev1.ObjectReference {
 }
 
 // pruneDeleted drops cached data of deleted budgets.
-func (d *controller) pruneDeleted() {
-	existing, err := d.budgets.List(labels.Everything())
+func (c *controller) pruneDeleted() {
+	existing, err := c.budgets.List(labels.Everything())
 	if err != nil {
 		return
 	}
-	d.budgetCache.retain(existing)
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.budgetCache.retain(existing)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	retained := make(map[types.UID]string, len(existing))
 	for _, b := range existing {
-		if text, ok := d.lastEvents[b.UID]; ok {
+		if text, ok := c.lastEvents[b.UID]; ok {
 			retained[b.UID] = text
 		}
 	}
-	d.lastEvents = retained
+	c.lastEvents = retained
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // onPod enqueues the budgets that cover or covered a pod, if a field that they read has changed.
-func (d *controller) onPod(old, cur *corev1.Pod) {
+func (c *controller) onPod(old, cur *corev1.Pod) {
 	if cur != nil && conversion.DisruptionTarget(cur) != nil {
-		if _, expires := d.conditionExpiry(cur, conversion.BudgetPod(cur)); expires {
-			d.stalePodQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
+		if _, expires := c.conditionExpiry(cur, conversion.BudgetPod(cur)); expires {
+			c.stalePodQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
 		}
 	}
 	p := cur
 	if p == nil {
 		p = old
 	}
-	budgets, err := d.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything())
+	budgets, err := c.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything())
 	if err != nil || len(budgets) == 0 {
 		return // a list from an informer cache does not fail
 	}
@@ -30,9 +30,9 @@ func (d *controller) onPod(old, cur *corev1.Pod) {
 		return
 	}
 	for _, b := range budgets {
-		m := d.budgetCache.get(b)
+		m := c.budgetCache.get(b)
 		if before != nil && budget.Ledger.Covers(m, before) || after != nil && budget.Ledger.Covers(m, after) {
-			d.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
+			c.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
 		}
 	}
 }
@@ -58,25 +58,25 @@ func equalForBudgets(a, b *model.Pod) bool {
 }
 
 // onScaleChanged enqueues the budgets of a namespace that depend on scales.
-func (d *controller) onScaleChanged(namespace string) {
-	budgets, err := d.budgets.PodDisruptionBudgets(namespace).List(labels.Everything())
+func (c *controller) onScaleChanged(namespace string) {
+	budgets, err := c.budgets.PodDisruptionBudgets(namespace).List(labels.Everything())
 	if err != nil {
 		return
 	}
 	for _, b := range budgets {
-		if m := d.budgetCache.get(b); m.MaxUnavailable.Set || m.MinAvailable.Percent {
-			d.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
+		if m := c.budgetCache.get(b); m.MaxUnavailable.Set || m.MinAvailable.Percent {
+			c.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
 		}
 	}
 }
 
 // coveredPods returns the pods that a budget covers. A malformed selector covers none.
-func (d *controller) coveredPods(namespace string, selector *metav1.LabelSelector) ([]*model.Pod, error) {
+func (c *controller) coveredPods(namespace string, selector *metav1.LabelSelector) ([]*model.Pod, error) {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return nil, nil
 	}
-	list, err := d.pods.Pods(namespace).List(s)
+	list, err := c.pods.Pods(namespace).List(s)
 	if err != nil {
 		return nil, err
 	}

@@ -71,25 +71,25 @@ func Run(ctx context.Context, p runner.Process) error {
 func Add(p *runner.Process, legacy coreinformers.EndpointsInformer) error {
 	metrics.RegisterMetrics()
 	core, endpointSlices := p.Informers.Core().V1(), p.Informers.Discovery().V1().EndpointSlices()
-	e := &controller{
+	c := &controller{
 		client: p.Client, log: p.Log,
 		services: core.Services().Lister(), pods: core.Pods().Lister(), nodes: core.Nodes().Lister(),
 		slices: endpointSlices.Lister(), endpointsLister: legacy.Lister(),
 		tracker: util.NewEndpointSliceTracker(), triggers: util.NewTriggerTimeTracker(), zones: topologycache.NewTopologyCache(),
 	}
-	e.reconciler = endpointslice.NewReconciler(p.Client, e.nodes, maxEndpointsPerSlice, e.tracker, e.zones, p.Events, sliceManager,
+	c.reconciler = endpointslice.NewReconciler(p.Client, c.nodes, maxEndpointsPerSlice, c.tracker, c.zones, p.Events, sliceManager,
 		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	e.queue = runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice", Action: "Writing the endpoints", Workers: workers}, e.sync)
-	m := &mirrorController{client: p.Client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
+	c.queue = runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice", Action: "Writing the endpoints", Workers: workers}, c.sync)
+	m := &mirrorController{client: p.Client, services: c.services, endpointsLister: c.endpointsLister, slices: c.slices, tracker: util.NewEndpointSliceTracker()}
 	m.queue = runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice_mirroring_controller", Action: "Mirroring Endpoints into slices", Workers: 1}, m.sync)
-	zones := runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice_topology", Action: "Updating topology data", Workers: 1}, e.updateZones)
+	zones := runner.NewQueue(p, runner.QueueOptions{Name: "endpoint_slice_topology", Action: "Updating topology data", Workers: 1}, c.updateZones)
 	p.Queues.WaitFor(core.Services().Informer().HasSynced, core.Pods().Informer().HasSynced, core.Nodes().Informer().HasSynced,
 		endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced)
 	return errors.Join(
-		workqueue.Watch(core.Services().Informer(), e.onService),
-		workqueue.Watch(core.Pods().Informer(), e.onPod),
-		workqueue.Watch(endpointSlices.Informer(), e.onSlice),
-		workqueue.Watch(legacy.Informer(), e.onEndpoints),
+		workqueue.Watch(core.Services().Informer(), c.onService),
+		workqueue.Watch(core.Pods().Informer(), c.onPod),
+		workqueue.Watch(endpointSlices.Informer(), c.onSlice),
+		workqueue.Watch(legacy.Informer(), c.onEndpoints),
 		workqueue.Watch(core.Services().Informer(), m.onService),
 		workqueue.Watch(endpointSlices.Informer(), m.onSlice),
 		workqueue.Watch(legacy.Informer(), m.onEndpoints),
@@ -98,20 +98,20 @@ func Add(p *runner.Process, legacy coreinformers.EndpointsInformer) error {
 				zones.Add(struct{}{})
 			}
 			if old == nil {
-				e.onNodeAdded(cur.Name)
+				c.onNodeAdded(cur.Name)
 			}
 		}))
 }
 
-func (e *controller) onService(old, cur *corev1.Service) {
+func (c *controller) onService(old, cur *corev1.Service) {
 	if cur == nil {
 		cur = old
 	}
-	e.queue.Add(serviceKey{cur.Namespace, cur.Name})
+	c.queue.Add(serviceKey{cur.Namespace, cur.Name})
 }
 
 // onPod enqueues the Services that select a pod, or did, if the pod's endpoints change.
-func (e *controller) onPod(old, cur *corev1.Pod) {
+func (c *controller) onPod(old, cur *corev1.Pod) {
 	var key *util.PodProjectionKey
 	switch {
 	case old == nil:
@@ -121,59 +121,59 @@ func (e *controller) onPod(old, cur *corev1.Pod) {
 	default:
 		key = util.GetPodUpdateProjectionKey(old, cur)
 	}
-	keys, err := util.GetServicesToUpdate(e.services, key)
+	keys, err := util.GetServicesToUpdate(c.services, key)
 	if err != nil {
-		e.log.Error(err, "Failed to list the Services of a pod")
+		c.log.Error(err, "Failed to list the Services of a pod")
 	}
 	for _, serviceName := range sets.List(keys) {
 		namespace, name, _ := strings.Cut(serviceName, "/")
 		k := serviceKey{namespace, name}
-		e.queue.AddAfter(k, time.Duration(e.state.size(k))*perPodDelay)
+		c.queue.AddAfter(k, time.Duration(c.state.size(k))*perPodDelay)
 	}
 }
 
 // onNodeAdded enqueues the Services with pods on a node that was not in the cache.
-func (e *controller) onNodeAdded(name string) {
-	for _, k := range e.state.takeByUnknownNode(name) {
-		e.queue.Add(k)
+func (c *controller) onNodeAdded(name string) {
+	for _, k := range c.state.takeByUnknownNode(name) {
+		c.queue.Add(k)
 	}
 }
 
 // onSlice enqueues the Service of a slice that another client has created, changed or deleted.
-func (e *controller) onSlice(old, cur *discoveryv1.EndpointSlice) {
+func (c *controller) onSlice(old, cur *discoveryv1.EndpointSlice) {
 	switch {
 	case cur == nil:
-		if e.reconciler.ManagedByController(old) && e.tracker.Has(old) && !e.tracker.HandleDeletion(old) {
-			e.enqueueOwner(old)
+		if c.reconciler.ManagedByController(old) && c.tracker.Has(old) && !c.tracker.HandleDeletion(old) {
+			c.enqueueOwner(old)
 		}
 	case old == nil:
-		if e.reconciler.ManagedByController(cur) && e.tracker.ShouldSync(cur) {
-			e.enqueueOwner(cur)
+		if c.reconciler.ManagedByController(cur) && c.tracker.ShouldSync(cur) {
+			c.enqueueOwner(cur)
 		}
 	default:
 		moved := old.Labels[discoveryv1.LabelServiceName] != cur.Labels[discoveryv1.LabelServiceName]
 		if moved {
-			e.enqueueOwner(old)
+			c.enqueueOwner(old)
 		}
-		if moved || e.reconciler.ManagedByChanged(old, cur) || e.reconciler.ManagedByController(cur) && e.tracker.ShouldSync(cur) {
-			e.enqueueOwner(cur)
+		if moved || c.reconciler.ManagedByChanged(old, cur) || c.reconciler.ManagedByController(cur) && c.tracker.ShouldSync(cur) {
+			c.enqueueOwner(cur)
 		}
 	}
 }
 
 // enqueueOwner enqueues the Service of a slice.
-func (e *controller) enqueueOwner(s *discoveryv1.EndpointSlice) {
+func (c *controller) enqueueOwner(s *discoveryv1.EndpointSlice) {
 	if name := s.Labels[discoveryv1.LabelServiceName]; name != "" {
-		e.queue.Add(serviceKey{s.Namespace, name})
+		c.queue.Add(serviceKey{s.Namespace, name})
 	}
 }
 
 // onEndpoints enqueues the Service of added or deleted Endpoints.
-func (e *controller) onEndpoints(old, cur *corev1.Endpoints) {
+func (c *controller) onEndpoints(old, cur *corev1.Endpoints) {
 	switch {
 	case cur == nil:
-		e.queue.Add(serviceKey{old.Namespace, old.Name})
+		c.queue.Add(serviceKey{old.Namespace, old.Name})
 	case old == nil:
-		e.queue.Add(serviceKey{cur.Namespace, cur.Name})
+		c.queue.Add(serviceKey{cur.Namespace, cur.Name})
 	}
 }

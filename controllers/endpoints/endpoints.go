@@ -20,9 +20,9 @@ const (
 
 // syncEndpoints creates or updates the Endpoints of a Service. trigger is the value of the annotation
 // endpoints.kubernetes.io/last-change-trigger-time. If it is zero, the Endpoints do not get the annotation.
-func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
+func (c *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
 	subsets, truncated := newSubsets(s, pods)
-	existing, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
+	existing, err := c.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
 	isNew := apierrors.IsNotFound(err)
 	if isNew {
 		existing = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels}}
@@ -47,10 +47,10 @@ func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods 
 		desired.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
 	}
 	if !isNew {
-		_, err = e.client.CoreV1().Endpoints(s.Namespace).Update(ctx, desired, metav1.UpdateOptions{})
+		_, err = c.client.CoreV1().Endpoints(s.Namespace).Update(ctx, desired, metav1.UpdateOptions{})
 		return err
 	}
-	_, err = e.client.CoreV1().Endpoints(s.Namespace).Create(ctx, desired, metav1.CreateOptions{})
+	_, err = c.client.CoreV1().Endpoints(s.Namespace).Create(ctx, desired, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil // the event of the existing object triggers another sync
 	}
@@ -71,11 +71,11 @@ func endpointsLabels(s *corev1.Service) map[string]string {
 }
 
 // deleteEndpoints deletes the Endpoints of a deleted Service if this controller manages them.
-func (e *controller) deleteEndpoints(ctx context.Context, k serviceKey) error {
-	existing, err := e.endpointsLister.Endpoints(k.namespace).Get(k.name)
+func (c *controller) deleteEndpoints(ctx context.Context, k serviceKey) error {
+	existing, err := c.endpointsLister.Endpoints(k.namespace).Get(k.name)
 	if err != nil || existing.Labels[managedByLabel] != endpointsManager {
 		return ignoreExpected(err)
 	}
-	return ignoreExpected(e.client.CoreV1().Endpoints(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{
+	return ignoreExpected(c.client.CoreV1().Endpoints(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &existing.UID}}))
 }

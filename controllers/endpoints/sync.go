@@ -17,33 +17,33 @@ import (
 )
 
 // sync reconciles the slices and the Endpoints of one Service.
-func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
-	s, err := e.services.Services(k.namespace).Get(k.name)
+func (c *controller) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
+	s, err := c.services.Services(k.namespace).Get(k.name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return 0, e.deleteService(ctx, k)
+		return 0, c.deleteService(ctx, k)
 	case err != nil:
 		return 0, err
 	case s.Spec.Type == corev1.ServiceTypeExternalName || s.Spec.Selector == nil || s.DeletionTimestamp != nil:
 		// Users manage the Endpoints, or the garbage collector deletes them.
 		return 0, nil
 	}
-	existing, err := e.slicesOf(k)
+	existing, err := c.slicesOf(k)
 	if err != nil {
 		return 0, err
 	}
-	if e.tracker.StaleSlices(s, existing) {
+	if c.tracker.StaleSlices(s, existing) {
 		metrics.EndpointSliceSyncs.WithLabelValues("stale").Inc()
 		return staleCacheDelay, nil
 	}
-	pods, err := e.podsOf(s)
+	pods, err := c.podsOf(s)
 	if err != nil {
 		return 0, err
 	}
-	trigger := e.triggers.ComputeEndpointLastChangeTriggerTime(k.namespace, s, pods)
+	trigger := c.triggers.ComputeEndpointLastChangeTriggerTime(k.namespace, s, pods)
 	err = errors.Join(
-		ignoreExpected(e.reconciler.Reconcile(e.log, s, pods, existing, trigger)),
-		ignoreExpected(e.syncEndpoints(ctx, s, pods, trigger)))
+		ignoreExpected(c.reconciler.Reconcile(c.log, s, pods, existing, trigger)),
+		ignoreExpected(c.syncEndpoints(ctx, s, pods, trigger)))
 	if err != nil {
 		metrics.EndpointSliceSyncs.WithLabelValues("error").Inc()
 		return 0, fmt.Errorf("service %s/%s: %w", k.namespace, k.name, err)
@@ -54,33 +54,33 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 
 // podsOf returns the selected pods of a Service. It omits pods on nodes that are not in the cache, unless the Service
 // publishes not-ready addresses.
-func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
-	selected, err := e.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
+func (c *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
+	selected, err := c.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
 	if err != nil {
 		return nil, err
 	}
 	k, unknown := serviceKey{s.Namespace, s.Name}, map[string]bool{}
 	out := make([]*corev1.Pod, 0, len(selected))
 	for _, p := range selected {
-		_, err := e.nodes.Get(p.Spec.NodeName)
+		_, err := c.nodes.Get(p.Spec.NodeName)
 		if err != nil && p.Spec.NodeName != "" && !s.Spec.PublishNotReadyAddresses {
 			unknown[p.Spec.NodeName] = true
 			continue
 		}
 		out = append(out, p)
 	}
-	e.state.record(k, len(selected), unknown)
+	c.state.record(k, len(selected), unknown)
 	for _, node := range slices.Sorted(maps.Keys(unknown)) { // the node may have been added meanwhile
-		if _, err := e.nodes.Get(node); err == nil {
-			e.onNodeAdded(node)
+		if _, err := c.nodes.Get(node); err == nil {
+			c.onNodeAdded(node)
 		}
 	}
 	return out, nil
 }
 
 // slicesOf returns the managed slices of a Service that are not being deleted.
-func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
-	list, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+func (c *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
+	list, err := c.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))
 	if err != nil {
 		return nil, err
@@ -95,21 +95,21 @@ func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error
 }
 
 // deleteService removes the state of a deleted Service and its owned slices and Endpoints.
-func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
-	e.triggers.DeleteService(k.namespace, k.name)
-	e.reconciler.DeleteService(k.namespace, k.name)
-	e.tracker.DeleteService(k.namespace, k.name)
-	e.state.forget(k)
-	existing, err := e.slicesOf(k)
+func (c *controller) deleteService(ctx context.Context, k serviceKey) error {
+	c.triggers.DeleteService(k.namespace, k.name)
+	c.reconciler.DeleteService(k.namespace, k.name)
+	c.tracker.DeleteService(k.namespace, k.name)
+	c.state.forget(k)
+	existing, err := c.slicesOf(k)
 	if err != nil {
 		return err
 	}
-	errs := []error{e.deleteEndpoints(ctx, k)}
+	errs := []error{c.deleteEndpoints(ctx, k)}
 	for _, s := range existing {
 		if metav1.GetControllerOf(s) == nil {
 			continue
 		}
-		errs = append(errs, ignoreExpected(e.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
+		errs = append(errs, ignoreExpected(c.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &s.UID}})))
 	}
 	return errors.Join(errs...)

@@ -31,18 +31,18 @@ func nodeWeight(n *corev1.Node) (w zoneWeight) {
 }
 
 // updateZones updates the node data for topology hints and enqueues the Services whose hints are affected.
-func (e *controller) updateZones(context.Context, struct{}) (time.Duration, error) {
-	nodes, err := e.nodes.List(labels.Everything())
+func (c *controller) updateZones(context.Context, struct{}) (time.Duration, error) {
+	nodes, err := c.nodes.List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
-	before := e.zones.GetOverloadedServices()
-	e.zones.SetNodes(e.log, nodes)
-	affected := slices.Concat(before, e.zones.GetOverloadedServices())
+	before := c.zones.GetOverloadedServices()
+	c.zones.SetNodes(c.log, nodes)
+	affected := slices.Concat(before, c.zones.GetOverloadedServices())
 	slices.Sort(affected)
 	for _, key := range affected {
 		if namespace, name, ok := strings.Cut(key, "/"); ok {
-			e.queue.Add(serviceKey{namespace, name})
+			c.queue.Add(serviceKey{namespace, name})
 		}
 	}
 	return 0, nil

@@ -1,4 +1,4 @@
-// Package garbagecollector deletes objects whose owners do not exist any more.
+// Package garbagecollector deletes objects whose owners no longer exist.
 //
 // It watches the metadata of all deletable resources except events and keeps a graph of owners and dependents. It
 // discovers the resources and their preferred versions every 30 s, and after a change of a CustomResourceDefinition.

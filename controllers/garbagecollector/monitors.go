@@ -152,8 +152,8 @@ type monitor struct {
 	staleRemoved bool // whether the objects that were deleted while it was not watched have been removed from the graph
 }
 
-// syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are not
-// served any more.
+// syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are no
+// longer served.
 func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
 	resources, err := discoverResources(gc.resources)
 	if len(resources) == 0 && err != nil {
@@ -185,7 +185,7 @@ func (gc *garbageCollector) countUnlisted() (n int) {
 	return n
 }
 
-// stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until the
+// stopMonitors stops the monitors of resources that are no longer served. Their objects stay in the graph until the
 // resources are served again.
 func (gc *garbageCollector) stopMonitors(resources map[schema.GroupKind]monitoredResource) {
 	gc.mu.Lock()

@@ -3,7 +3,7 @@
 //	candidate ─▶ leading ──renewed──▶ leading
 //	               │  no renewal succeeded for RenewDeadline: the gate closes
 //	               ▼
-//	             lost: no request is sent any more, requests in flight are canceled
+//	             lost: no more requests are sent, requests in flight are canceled
 //
 // Every request of the controllers passes the gate. The gate is open for RenewDeadline after this instance sent the
 // last successful renewal. Other candidates wait for LeaseDuration, which is longer and starts later: when they

@@ -14,16 +14,16 @@ import (
 )
 
 // updateStatus writes the remaining content and the errors to the status of the namespace, if they have changed.
-func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, content *remainingContent) error {
+func (c *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, content *remainingContent) error {
 	updated := ns.DeepCopy()
 	updated.Status.Phase = corev1.NamespaceTerminating
-	for _, c := range content.conditions() {
-		updated.Status.Conditions = setCondition(updated.Status.Conditions, c, metav1.NewTime(e.now()))
+	for _, condition := range content.conditions() {
+		updated.Status.Conditions = setCondition(updated.Status.Conditions, condition, metav1.NewTime(c.now()))
 	}
 	if equality.Semantic.DeepEqual(ns.Status, updated.Status) {
 		return nil
 	}
-	_, err := e.client.CoreV1().Namespaces().UpdateStatus(ctx, updated, metav1.UpdateOptions{})
+	_, err := c.client.CoreV1().Namespaces().UpdateStatus(ctx, updated, metav1.UpdateOptions{})
 	return err
 }
 

@@ -38,34 +38,34 @@ type deletableResource struct {
 var podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // deleteAllContent deletes everything in the namespace, pods first.
-func (e *controller) deleteAllContent(ctx context.Context, namespace string) *remainingContent {
-	c := &remainingContent{remaining: map[schema.GroupVersionResource]int{}, finalizers: map[string]int{}}
-	resources := e.resources(c)
+func (c *controller) deleteAllContent(ctx context.Context, namespace string) *remainingContent {
+	content := &remainingContent{remaining: map[schema.GroupVersionResource]int{}, finalizers: map[string]int{}}
+	resources := c.resources(content)
 	pods := slices.IndexFunc(resources, func(d deletableResource) bool { return d.GroupVersionResource == podsResource })
 	if pods >= 0 {
-		e.deleteResource(ctx, namespace, resources[pods], c)
-		if len(c.remaining) > 0 || len(c.deletion) > 0 {
-			return c
+		c.deleteResource(ctx, namespace, resources[pods], content)
+		if len(content.remaining) > 0 || len(content.deletion) > 0 {
+			return content
 		}
 		resources = slices.Delete(resources, pods, pods+1)
 	}
 	for _, d := range resources {
-		e.deleteResource(ctx, namespace, d, c)
+		c.deleteResource(ctx, namespace, d, content)
 	}
-	return c
+	return content
 }
 
-// resources returns the deletable namespaced resources. Errors are recorded in c.
-func (e *controller) resources(c *remainingContent) []deletableResource {
-	lists, err := e.discover()
+// resources returns the deletable namespaced resources. Errors are recorded in content.
+func (c *controller) resources(content *remainingContent) []deletableResource {
+	lists, err := c.discover()
 	if err != nil {
-		c.discovery = append(c.discovery, err)
+		content.discovery = append(content.discovery, err)
 	}
 	var out []deletableResource
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			c.parsing = append(c.parsing, err)
+			content.parsing = append(content.parsing, err)
 			continue
 		}
 		for i := range list.APIResources {
@@ -81,26 +81,26 @@ func (e *controller) resources(c *remainingContent) []deletableResource {
 }
 
 // deleteResource deletes all objects of one resource and counts the remaining ones.
-func (e *controller) deleteResource(ctx context.Context, namespace string, d deletableResource, c *remainingContent) {
-	client := e.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
+func (c *controller) deleteResource(ctx context.Context, namespace string, d deletableResource, content *remainingContent) {
+	client := c.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
 	// Most resources have no objects in most namespaces: list before deleting.
 	remaining, err := listMetadata(ctx, client)
 	if err == nil && slices.ContainsFunc(remaining, isNotDeleting) {
-		if err = e.deleteObjects(ctx, client, d, remaining); err == nil {
+		if err = c.deleteObjects(ctx, client, d, remaining); err == nil {
 			remaining, err = listMetadata(ctx, client)
 		}
 	}
 	if err != nil {
-		c.deletion = append(c.deletion, fmt.Errorf("%s: %w", d.GroupResource(), err))
+		content.deletion = append(content.deletion, fmt.Errorf("%s: %w", d.GroupResource(), err))
 		return
 	}
 	if len(remaining) == 0 {
 		return
 	}
-	c.remaining[d.GroupVersionResource] += len(remaining)
+	content.remaining[d.GroupVersionResource] += len(remaining)
 	for i := range remaining {
 		for _, f := range remaining[i].Finalizers {
-			c.finalizers[f]++
+			content.finalizers[f]++
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (e *controller) deleteResource(ctx context.Context, namespace string, d del
 // isNotDeleting reports whether an object is not being deleted yet.
 func isNotDeleting(o metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp.IsZero() }
 
-// listMetadata returns all objects. A resource that is not served any more has none.
+// listMetadata returns all objects. A resource that is no longer served has none.
 func listMetadata(ctx context.Context, client metadata.ResourceInterface) ([]metav1.PartialObjectMetadata, error) {
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
@@ -120,7 +120,7 @@ func listMetadata(ctx context.Context, client metadata.ResourceInterface) ([]met
 	return list.Items, nil
 }
 
-func (e *controller) deleteObjects(ctx context.Context, client metadata.ResourceInterface, d deletableResource, objects []metav1.PartialObjectMetadata) error {
+func (c *controller) deleteObjects(ctx context.Context, client metadata.ResourceInterface, d deletableResource, objects []metav1.PartialObjectMetadata) error {
 	background := metav1.DeletePropagationBackground
 	opts := metav1.DeleteOptions{PropagationPolicy: &background}
 	if d.collection {

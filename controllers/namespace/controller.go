@@ -50,14 +50,14 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	discover := func() ([]*metav1.APIResourceList, error) {
 		return discovery.ServerPreferredNamespacedResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
 	}
-	e := &controller{client: client, metadata: objects, discover: discover, now: env.Now, finalizeDelay: defaultFinalizeDelay}
-	return e.run(ctx, factory, log)
+	c := &controller{client: client, metadata: objects, discover: discover, now: env.Now, finalizeDelay: defaultFinalizeDelay}
+	return c.run(ctx, factory, log)
 }
 
-func (e *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
+func (c *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
 	namespaces := factory.Core().V1().Namespaces()
-	e.namespaces = namespaces.Lister()
-	queue := workqueue.New(ctx, "namespace", "Deleting the content of the namespace", log, e.sync)
+	c.namespaces = namespaces.Lister()
+	queue := workqueue.New(ctx, "namespace", "Deleting the content of the namespace", log, c.sync)
 	if err := workqueue.Watch(namespaces.Informer(), func(_, cur *corev1.Namespace) {
 		if cur != nil && !cur.DeletionTimestamp.IsZero() {
 			queue.Add(cur.Name)
@@ -74,8 +74,8 @@ func (e *controller) run(ctx context.Context, factory informers.SharedInformerFa
 }
 
 // sync advances the deletion of a namespace as far as possible.
-func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.Duration, err error) {
-	cached, err := e.namespaces.Get(name)
+func (c *controller) sync(ctx context.Context, name string) (requeueAfter time.Duration, err error) {
+	cached, err := c.namespaces.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && cached.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
@@ -85,8 +85,8 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 	if !slices.Contains(cached.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return 0, nil // already finalized; other components remove the other finalizers
 	}
-	content := e.deleteAllContent(ctx, name)
-	if err := e.updateStatus(ctx, cached, content); err != nil {
+	content := c.deleteAllContent(ctx, name)
+	if err := c.updateStatus(ctx, cached, content); err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
 	if err := content.err(); err != nil {
@@ -95,19 +95,19 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 	if len(content.remaining) > 0 {
 		return retryInterval, nil
 	}
-	if remaining := cached.DeletionTimestamp.Add(e.finalizeDelay).Sub(e.now()); remaining > 0 {
+	if remaining := cached.DeletionTimestamp.Add(c.finalizeDelay).Sub(c.now()); remaining > 0 {
 		return remaining, nil
 	}
-	return 0, apierror.IgnoreNotFound(e.finalize(ctx, name))
+	return 0, apierror.IgnoreNotFound(c.finalize(ctx, name))
 }
 
 // finalize removes the finalizer from the latest version of the namespace.
-func (e *controller) finalize(ctx context.Context, name string) error {
-	ns, err := e.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+func (c *controller) finalize(ctx context.Context, name string) error {
+	ns, err := c.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
-	_, err = e.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
+	_, err = c.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
 	return err
 }

@@ -75,39 +75,39 @@ func Add(p *runner.Process, leases coordinationinformers.LeaseInformer, o nodeli
 	if err != nil {
 		return err
 	}
-	h := &controller{
+	c := &controller{
 		env: p.Environment, client: p.Client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
 		events: p.Events, metrics: metrics, log: p.Log, pending: map[writeKey]nodelifecycle.Effect{},
 	}
-	h.machine = runner.NewMachine(p, batchDelay, h.newStep(o))
-	h.nodeQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller", Action: "Writing the node", Workers: workers}, h.write)
-	h.podQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller_pods", Action: "Marking the pod not ready", Workers: workers}, h.markPodNotReady)
+	c.machine = runner.NewMachine(p, batchDelay, c.newStep(o))
+	c.nodeQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller", Action: "Writing the node", Workers: workers}, c.write)
+	c.podQueue = runner.NewQueue(p, runner.QueueOptions{Name: "node_lifecycle_controller_pods", Action: "Marking the pod not ready", Workers: workers}, c.markPodNotReady)
 	p.Queues.WaitFor(nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced)
 	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: indexByNode}); err != nil {
 		return err
 	}
-	return h.watch(nodes.Informer(), pods.Informer(), leases.Informer())
+	return c.watch(nodes.Informer(), pods.Informer(), leases.Informer())
 }
 
 // newStep returns a function that steps the machine and dispatches its effects. Its first call creates the machine.
-func (h *controller) newStep(o nodelifecycle.Options) func(time.Time, []nodelifecycle.Event) time.Time {
+func (c *controller) newStep(o nodelifecycle.Options) func(time.Time, []nodelifecycle.Event) time.Time {
 	var machine *nodelifecycle.Machine
 	fullDisruption, due := false, time.Time{}
 	return func(now time.Time, events []nodelifecycle.Event) time.Time {
 		if machine == nil {
 			machine = nodelifecycle.New(o, now)
 		}
-		start := h.env.Now()
+		start := c.env.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
-			h.dispatch(e)
+			c.dispatch(e)
 		}
 		zones, active := machine.Zones()
-		h.metrics.observeStep(zones, due, start, h.env.Since(start))
+		c.metrics.observeStep(zones, due, start, c.env.Since(start))
 		due = wake
 		if active != fullDisruption {
 			fullDisruption = active
-			h.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", active, "zones", len(zones))
+			c.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", active, "zones", len(zones))
 		}
 		return wake
 	}
@@ -130,7 +130,7 @@ func indexByNode(obj any) ([]string, error) {
 }
 
 // dispatch starts the execution of an effect.
-func (h *controller) dispatch(e nodelifecycle.Effect) {
+func (c *controller) dispatch(e nodelifecycle.Effect) {
 	var k writeKey
 	switch e := e.(type) {
 	case nodelifecycle.MarkUnknown:
@@ -138,8 +138,8 @@ func (h *controller) dispatch(e nodelifecycle.Effect) {
 	case nodelifecycle.UpdateTaints:
 		k = writeKey{e.Node, true}
 	}
-	h.mu.Lock()
-	h.pending[k] = e
-	h.mu.Unlock()
-	h.nodeQueue.Add(k)
+	c.mu.Lock()
+	c.pending[k] = e
+	c.mu.Unlock()
+	c.nodeQueue.Add(k)
 }

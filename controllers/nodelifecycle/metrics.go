@@ -42,18 +42,18 @@ func newMetrics(registerer prometheus.Registerer) (*nodeMetrics, error) {
 }
 
 // Describe implements prometheus.Collector.
-func (c *nodeMetrics) Describe(ch chan<- *prometheus.Desc) {
+func (m *nodeMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- sizeDesc
 	ch <- unhealthyDesc
 	ch <- healthDesc
 }
 
 // Collect reports the zones as of the last step. A zone without nodes has a health of 100 %.
-func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.zones {
-		z := &c.zones[i]
+func (m *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.zones {
+		z := &m.zones[i]
 		emit := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, z.Name)
 		}
@@ -69,27 +69,27 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // observeStep records the zones and, if the step was due, its duration. due is the time for which the machine requested
 // the step, or zero.
-func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, duration time.Duration) {
+func (m *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, duration time.Duration) {
 	if !due.IsZero() && !due.After(start) {
-		c.updateAllDuration.Observe(duration.Seconds())
+		m.updateAllDuration.Observe(duration.Seconds())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.zones = zones
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.zones = zones
 	for i := range zones {
-		c.evictions.WithLabelValues(zones[i].Name) // create the series with value 0
+		m.evictions.WithLabelValues(zones[i].Name) // create the series with value 0
 	}
 }
 
 // observeWrite records the execution of an effect.
-func (h *controller) observeWrite(effect nodelifecycle.Effect, start time.Time, err error) {
-	h.metrics.updateDuration.Observe(h.env.Since(start).Seconds())
+func (c *controller) observeWrite(effect nodelifecycle.Effect, start time.Time, err error) {
+	c.metrics.updateDuration.Observe(c.env.Since(start).Seconds())
 	r, ok := effect.(nodelifecycle.UpdateTaints)
 	if err != nil || !ok || !addsNoExecute(&r) {
 		return
 	}
-	if n, err := h.nodes.Get(r.Node); err == nil {
-		h.metrics.evictions.WithLabelValues(conversion.NodeLifecycleNode(n).Zone).Inc()
+	if n, err := c.nodes.Get(r.Node); err == nil {
+		c.metrics.evictions.WithLabelValues(conversion.NodeLifecycleNode(n).Zone).Inc()
 	}
 }
 

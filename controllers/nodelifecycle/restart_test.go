@@ -28,10 +28,10 @@ type recordingDisplacer struct {
 	pods []string
 }
 
-func (c *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pods = append(c.pods, x.Pod.Name)
+func (d *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pods = append(d.pods, x.Pod.Name)
 	return nil
 }
 

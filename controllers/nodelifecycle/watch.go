@@ -17,57 +17,57 @@ import (
 const podReadyGrace = time.Second
 
 // watch passes nodes and Leases to the machine and enqueues pods.
-func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
-	if err := workqueue.Watch(nodes, h.onNode); err != nil {
+func (c *controller) watch(nodes, pods, leases cache.SharedInformer) error {
+	if err := workqueue.Watch(nodes, c.onNode); err != nil {
 		return err
 	}
 	if err := workqueue.Watch(leases, func(_, cur *coordinationv1.Lease) {
 		if cur != nil && cur.Spec.RenewTime != nil {
-			h.machine.Push(nodelifecycle.LeaseRenewed{Node: cur.Name, Time: cur.Spec.RenewTime.Time})
+			c.machine.Push(nodelifecycle.LeaseRenewed{Node: cur.Name, Time: cur.Spec.RenewTime.Time})
 		}
 	}); err != nil {
 		return err
 	}
 	return workqueue.Watch(pods, func(_, cur *corev1.Pod) {
 		if cur != nil && cur.Spec.NodeName != "" && podIsReady(cur) {
-			if n, err := h.nodes.Get(cur.Spec.NodeName); err == nil && !nodeReady(n) {
-				h.podQueue.AddAfter(podKey{cur.Namespace, cur.Name}, podReadyGrace)
+			if n, err := c.nodes.Get(cur.Spec.NodeName); err == nil && !nodeReady(n) {
+				c.podQueue.AddAfter(podKey{cur.Namespace, cur.Name}, podReadyGrace)
 			}
 		}
 	})
 }
 
-func (h *controller) onNode(old, cur *corev1.Node) {
+func (c *controller) onNode(old, cur *corev1.Node) {
 	switch {
 	case old == nil:
-		h.recordNode(cur, "RegisteredNode", "Registered Node %v in Controller")
+		c.recordNode(cur, "RegisteredNode", "Registered Node %v in Controller")
 	case cur == nil:
-		h.recordNode(old, "RemovingNode", "Removing Node %v from Controller")
+		c.recordNode(old, "RemovingNode", "Removing Node %v from Controller")
 	}
 	if cur == nil {
-		h.machine.Push(nodelifecycle.NodeDeleted{Node: old.Name})
+		c.machine.Push(nodelifecycle.NodeDeleted{Node: old.Name})
 		return
 	}
-	h.machine.Push(conversion.NodeLifecycleNode(cur))
+	c.machine.Push(conversion.NodeLifecycleNode(cur))
 	if nodeReady(cur) || old != nil && !nodeReady(old) {
 		return
 	}
 	if old != nil {
-		h.events.Eventf(cur, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", cur.Name)
+		c.events.Eventf(cur, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", cur.Name)
 	}
-	for _, obj := range h.podsOnNode(cur.Name) {
-		h.podQueue.Add(podKey{obj.Namespace, obj.Name})
+	for _, obj := range c.podsOnNode(cur.Name) {
+		c.podQueue.Add(podKey{obj.Namespace, obj.Name})
 	}
 }
 
 // recordNode records an event about an added or deleted node.
-func (h *controller) recordNode(n *corev1.Node, reason, format string) {
-	h.events.Eventf(&corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}, corev1.EventTypeNormal, reason,
+func (c *controller) recordNode(n *corev1.Node, reason, format string) {
+	c.events.Eventf(&corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}, corev1.EventTypeNormal, reason,
 		"Node %s event: "+format, n.Name, n.Name)
 }
 
-func (h *controller) podsOnNode(node string) (out []*corev1.Pod) {
-	list, err := h.pods.ByIndex(byNode, node)
+func (c *controller) podsOnNode(node string) (out []*corev1.Pod) {
+	list, err := c.pods.ByIndex(byNode, node)
 	if err != nil {
 		return nil // the index exists
 	}

@@ -18,27 +18,27 @@ import (
 )
 
 // write executes an effect and reports the outcome to the machine.
-func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, error) {
-	h.mu.Lock()
-	effect := h.pending[k]
-	delete(h.pending, k)
-	h.mu.Unlock()
+func (c *controller) write(ctx context.Context, k writeKey) (time.Duration, error) {
+	c.mu.Lock()
+	effect := c.pending[k]
+	delete(c.pending, k)
+	c.mu.Unlock()
 	var err error
 	var uid string
-	start := h.env.Now()
+	start := c.env.Now()
 	switch effect := effect.(type) {
 	case nodelifecycle.MarkUnknown:
-		uid, err = effect.UID, h.markUnknown(ctx, effect)
+		uid, err = effect.UID, c.markUnknown(ctx, effect)
 	case nodelifecycle.UpdateTaints:
-		uid, err = effect.UID, h.updateTaints(ctx, effect)
+		uid, err = effect.UID, c.updateTaints(ctx, effect)
 	default:
 		return 0, nil
 	}
-	h.observeWrite(effect, start, err)
+	c.observeWrite(effect, start, err)
 	if err != nil && !isStale(err) && ctx.Err() == nil {
-		h.log.Error(err, "Failed to write the node; retrying", "node", k.node, "taints", k.taints)
+		c.log.Error(err, "Failed to write the node; retrying", "node", k.node, "taints", k.taints)
 	}
-	h.machine.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
+	c.machine.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
 	return 0, nil
 }
 
@@ -51,30 +51,30 @@ func isStale(err error) bool {
 }
 
 // markUnknown writes the conditions of an unresponsive node, unless its Lease on the API server was renewed.
-func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkUnknown) error {
-	n, err := h.nodes.Get(effect.Node)
+func (c *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkUnknown) error {
+	n, err := c.nodes.Get(effect.Node)
 	if err != nil {
 		return err
 	}
 	renewed := effect.Renewed // not the time in the cache, which the machine may not have processed yet
-	if l, err := h.leases.Get(effect.Node); renewed.IsZero() && err == nil && l.Spec.RenewTime != nil {
+	if l, err := c.leases.Get(effect.Node); renewed.IsZero() && err == nil && l.Spec.RenewTime != nil {
 		renewed = l.Spec.RenewTime.Time
 	}
-	current, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
+	current, err := c.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("reading the Lease: %w", err)
 	case current.Spec.RenewTime != nil && current.Spec.RenewTime.After(renewed):
-		h.machine.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: current.Spec.RenewTime.Time})
+		c.machine.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: current.Spec.RenewTime.Time})
 		return errLeaseRenewed
 	}
 	var conditions []map[string]any
-	for _, c := range effect.Conditions {
-		conditions = append(conditions, map[string]any{"type": c.Type, "status": c.Status.String(), "reason": c.Reason, "message": c.Message,
-			"lastHeartbeatTime": timeOrNil(c.Heartbeat), "lastTransitionTime": timeOrNil(c.Transition)})
+	for _, condition := range effect.Conditions {
+		conditions = append(conditions, map[string]any{"type": condition.Type, "status": condition.Status.String(), "reason": condition.Reason, "message": condition.Message,
+			"lastHeartbeatTime": timeOrNil(condition.Heartbeat), "lastTransitionTime": timeOrNil(condition.Transition)})
 	}
-	return h.patch(ctx, n, effect.UID, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
+	return c.patch(ctx, n, effect.UID, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
 }
 
 // timeOrNil converts a time to its API form. The zero time becomes nil.
@@ -86,8 +86,8 @@ func timeOrNil(t time.Time) any {
 }
 
 // updateTaints writes a node's taints. The resource version prevents overwriting the changes of other writers.
-func (h *controller) updateTaints(ctx context.Context, effect nodelifecycle.UpdateTaints) error {
-	n, err := h.nodes.Get(effect.Node)
+func (c *controller) updateTaints(ctx context.Context, effect nodelifecycle.UpdateTaints) error {
+	n, err := c.nodes.Get(effect.Node)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *controller) updateTaints(ctx context.Context, effect nodelifecycle.Upda
 	if !changed {
 		return nil
 	}
-	return h.patch(ctx, n, effect.UID, map[string]any{"spec": map[string]any{"taints": list}})
+	return c.patch(ctx, n, effect.UID, map[string]any{"spec": map[string]any{"taints": list}})
 }
 
 func containsTaint(list []model.Taint, t corev1.Taint) bool {
@@ -129,42 +129,42 @@ func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
 }
 
 // patch patches a node that is unchanged since it was read.
-func (h *controller) patch(ctx context.Context, n *corev1.Node, uid string, fields map[string]any, subresource ...string) error {
+func (c *controller) patch(ctx context.Context, n *corev1.Node, uid string, fields map[string]any, subresource ...string) error {
 	fields["metadata"] = map[string]any{"resourceVersion": n.ResourceVersion, "uid": uid}
 	patch, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	_, err = h.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresource...)
+	_, err = c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresource...)
 	return err
 }
 
 // markPodNotReady sets Ready=False on a pod whose node is not ready.
-func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Duration, error) {
-	obj, ok, err := h.pods.GetByKey(k.namespace + "/" + k.name)
+func (c *controller) markPodNotReady(ctx context.Context, k podKey) (time.Duration, error) {
+	obj, ok, err := c.pods.GetByKey(k.namespace + "/" + k.name)
 	p, isPod := obj.(*corev1.Pod)
 	if err != nil || !ok || !isPod || !podIsReady(p) {
 		return 0, err
 	}
-	n, err := h.nodes.Get(p.Spec.NodeName)
+	n, err := c.nodes.Get(p.Spec.NodeName)
 	if err != nil || nodeReady(n) {
 		return 0, apierror.IgnoreNotFound(err)
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID},
 		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": corev1.PodReady, "status": corev1.ConditionFalse, "lastTransitionTime": metav1.NewTime(h.env.Now())}}},
+			"type": corev1.PodReady, "status": corev1.ConditionFalse, "lastTransitionTime": metav1.NewTime(c.env.Now())}}},
 	})
 	if err != nil {
 		return 0, err
 	}
-	_, err = h.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsConflict(err) {
 		return 0, nil // another pod of the same name, which is handled separately
 	}
 	if err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
-	h.events.Event(p, corev1.EventTypeWarning, "NodeNotReady", "Node is not ready")
+	c.events.Event(p, corev1.EventTypeWarning, "NodeNotReady", "Node is not ready")
 	return 0, nil
 }

@@ -21,12 +21,12 @@ func newMetrics(registerer prometheus.Registerer) (*podGCMetrics, error) {
 	return c, metrics.Register(registerer, c.removals, c.errors)
 }
 
-func (c *podGCMetrics) observe(r *podgc.Removal, err error) {
+func (m *podGCMetrics) observe(r *podgc.Removal, err error) {
 	// These are upstream's reasons, except the last one, which upstream does not have.
 	reason := [...]string{podgc.OutOfService: "out-of-service", podgc.Orphan: "orphaned", podgc.Unscheduled: "unscheduled",
 		podgc.Terminated: "terminated", podgc.Evicted: "evicted"}[r.Reason]
-	c.removals.WithLabelValues(r.Pod.Namespace, reason).Inc()
+	m.removals.WithLabelValues(r.Pod.Namespace, reason).Inc()
 	if err != nil {
-		c.errors.WithLabelValues(r.Pod.Namespace, reason).Inc()
+		m.errors.WithLabelValues(r.Pod.Namespace, reason).Inc()
 	}
 }

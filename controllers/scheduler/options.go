@@ -47,8 +47,7 @@ type Options struct {
 	ResizePreemption bool
 	VictimsTimeout   time.Duration // after it and the grace period, a preemptor whose victims still exist is scheduled again
 	AuditInterval    time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
-	// AssumedPressure is how long a node that has evicted a pod is assumed to be under the pressure that caused the
-	// eviction; 0: not at all.
+	// AssumedPressure is how long the scheduler assumes the pressure that caused an eviction on its node; 0: not at all.
 	AssumedPressure time.Duration
 
 	Election *leaderelection.Election // nil: no leader election; its OnNewLeader is not called

@@ -22,7 +22,7 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// ErrLeaseLost reports that another instance may lead; this one does not send requests any more.
+// ErrLeaseLost reports that another instance may lead; this one sends no more requests.
 var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
 
 // shutdownTimeout bounds how long an orderly shutdown waits for requests in flight.
@@ -53,7 +53,7 @@ type scheduler struct {
 	holdsServed atomic.Bool // Holds are served and may be read
 
 	leading chan struct{} // closed when this instance leads
-	lost    chan struct{} // closed when it does not lead any more
+	lost    chan struct{} // closed when it no longer leads
 	// stopSending cancels all requests immediately.
 	stopSending context.CancelFunc
 }

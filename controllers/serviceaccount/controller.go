@@ -146,7 +146,7 @@ func (c *controller) ensureAccount(ctx context.Context, namespace string) error 
 	return err
 }
 
-// ignoreExpected drops errors about an object that exists already or is not needed any more.
+// ignoreExpected drops errors about an object that already exists or is no longer needed.
 func ignoreExpected(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

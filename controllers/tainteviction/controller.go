@@ -64,60 +64,60 @@ func Add(p *runner.Process, d Displacer, o tainteviction.Options, registerer pro
 	if err != nil {
 		return err
 	}
-	e := &controller{env: p.Environment, pods: pods.Lister(), displacer: d, budgets: newBudgetDebiter(p), log: p.Log, pending: map[key]tainteviction.Evict{}, events: p.Events, metrics: metrics}
+	c := &controller{env: p.Environment, pods: pods.Lister(), displacer: d, budgets: newBudgetDebiter(p), log: p.Log, pending: map[key]tainteviction.Evict{}, events: p.Events, metrics: metrics}
 	var machine *tainteviction.Machine
-	e.machine = runner.NewMachine(p, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
+	c.machine = runner.NewMachine(p, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
 		if machine == nil {
 			machine = tainteviction.New(o, now)
 		}
 		effects, wake := machine.Step(now, events)
 		for _, effect := range effects {
-			e.dispatch(effect)
+			c.dispatch(effect)
 		}
 		return wake
 	})
-	e.queue = runner.NewQueue(p, runner.QueueOptions{Name: "noexec_taint_pod", Action: "Evicting the pod", Workers: workers}, e.evict)
+	c.queue = runner.NewQueue(p, runner.QueueOptions{Name: "noexec_taint_pod", Action: "Evicting the pod", Workers: workers}, c.evict)
 	// Do not wait for budgets: without permission to read them they are overruled without a debit, as upstream does.
 	p.Queues.WaitFor(pods.Informer().HasSynced, nodes.Informer().HasSynced)
-	return e.watch(pods.Informer(), nodes.Informer())
+	return c.watch(pods.Informer(), nodes.Informer())
 }
 
 // dispatch starts the execution of an effect.
-func (e *controller) dispatch(effect tainteviction.Effect) {
+func (c *controller) dispatch(effect tainteviction.Effect) {
 	switch effect := effect.(type) {
 	case tainteviction.Evict:
 		k := key{effect.Pod.Namespace, effect.Pod.Name, effect.Pod.UID}
-		e.mu.Lock()
-		e.pending[k] = effect
-		e.mu.Unlock()
-		e.queue.Add(k)
+		c.mu.Lock()
+		c.pending[k] = effect
+		c.mu.Unlock()
+		c.queue.Add(k)
 	case tainteviction.Cancel:
-		p, err := e.pods.Pods(effect.Pod.Namespace).Get(effect.Pod.Name)
+		p, err := c.pods.Pods(effect.Pod.Namespace).Get(effect.Pod.Name)
 		if err == nil && string(p.UID) == effect.Pod.UID {
-			e.events.Eventf(p, corev1.EventTypeNormal, "TaintManagerEviction", "Cancelling deletion of Pod %s", effect.Pod.Key())
+			c.events.Eventf(p, corev1.EventTypeNormal, "TaintManagerEviction", "Cancelling deletion of Pod %s", effect.Pod.Key())
 		}
 	}
 }
 
 // evict displaces a pod. It reports failures to the machine, which decides about retries.
-func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
-	e.mu.Lock()
-	eviction, ok := e.pending[k]
-	delete(e.pending, k)
-	e.mu.Unlock()
+func (c *controller) evict(ctx context.Context, k key) (time.Duration, error) {
+	c.mu.Lock()
+	eviction, ok := c.pending[k]
+	delete(c.pending, k)
+	c.mu.Unlock()
 	if !ok {
 		return 0, nil
 	}
-	p, err := e.pods.Pods(k.namespace).Get(k.name)
+	p, err := c.pods.Pods(k.namespace).Get(k.name)
 	if err == nil && string(p.UID) == k.uid {
-		err = e.budgets.displace(ctx, e.displacer, displacer.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
+		err = c.budgets.displace(ctx, c.displacer, displacer.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
 		if err == nil {
-			e.metrics.observeDeletion(e.env.Since(eviction.Due))
+			c.metrics.observeDeletion(c.env.Since(eviction.Due))
 		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-		e.log.Error(err, "Failed to evict the pod; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
-		e.machine.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
+		c.log.Error(err, "Failed to evict the pod; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
+		c.machine.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
 	}
 	return 0, nil
 }

@@ -20,9 +20,9 @@ import (
 // recordingDisplacer records the requested debits.
 type recordingDisplacer struct{ debits []string }
 
-func (a *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
+func (r *recordingDisplacer) Displace(_ context.Context, x displacer.Displacement) error {
 	for _, d := range x.Debits {
-		a.debits = append(a.debits, fmt.Sprintf("%s %v %v", d.Budget.Name, d.Overruled, x.Cause.Policy().Overrules(1)))
+		r.debits = append(r.debits, fmt.Sprintf("%s %v %v", d.Budget.Name, d.Overruled, x.Cause.Policy().Overrules(1)))
 	}
 	return nil
 }

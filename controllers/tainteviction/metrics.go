@@ -26,7 +26,7 @@ func newMetrics(registerer prometheus.Registerer) (*evictionMetrics, error) {
 }
 
 // observeDeletion records the deletion of a pod. overdue is the time since its eviction was due.
-func (c *evictionMetrics) observeDeletion(overdue time.Duration) {
-	c.deletions.Inc()
-	c.latency.Observe(max(0, overdue).Seconds())
+func (m *evictionMetrics) observeDeletion(overdue time.Duration) {
+	m.deletions.Inc()
+	m.latency.Observe(max(0, overdue).Seconds())
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // watch passes relevant changes of nodes and pods to the machine.
-func (e *controller) watch(pods, nodes cache.SharedInformer) error {
+func (c *controller) watch(pods, nodes cache.SharedInformer) error {
 	if err := workqueue.Watch(nodes, func(old, cur *corev1.Node) {
 		switch {
 		case cur == nil:
-			e.machine.Push(tainteviction.NodeDeleted{Name: old.Name})
+			c.machine.Push(tainteviction.NodeDeleted{Name: old.Name})
 		case old == nil || !slices.EqualFunc(old.Spec.Taints, cur.Spec.Taints, sameTaint):
-			e.machine.Push(tainteviction.Node{Name: cur.Name, Taints: conversion.TimedTaints(cur)})
+			c.machine.Push(tainteviction.Node{Name: cur.Name, Taints: conversion.TimedTaints(cur)})
 		}
 	}); err != nil {
 		return err
@@ -26,9 +26,9 @@ func (e *controller) watch(pods, nodes cache.SharedInformer) error {
 	return workqueue.Watch(pods, func(old, cur *corev1.Pod) {
 		switch {
 		case cur == nil, cur.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // deleted, or replaced by a pod of the same name
-			e.machine.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
+			c.machine.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		case cur.Spec.NodeName != "" && (old == nil || relevantChange(old, cur)):
-			e.machine.Push(conversion.TaintEvictionPod(cur))
+			c.machine.Push(conversion.TaintEvictionPod(cur))
 		}
 	})
 }

@@ -17,7 +17,7 @@
 // to a retry. Before data may be deleted, the controller reads the claim from the API server.
 //
 // Differences from Kubernetes: volumes are not recycled and no in-tree plugin deletes volumes (both
-// lead to Failed with a reason). The controller does not watch pods: it checks at intervals from 0.5 s
+// lead to Failed with a reason). The controller does not watch pods. It checks at intervals from 0.5 s
 // to 30 s whether a claim that is being deleted is in use. The event of a claim that waits for its first
 // consumer does not name a waiting pod.
 package volume

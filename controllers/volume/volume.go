@@ -43,7 +43,7 @@ func (ctrl *controller) reconcilePhase(ctx context.Context, v *corev1.Persistent
 	return v, nil
 }
 
-// claimOf returns the claim that a volume references, or nil if that claim does not exist any more. If the cache lacks
+// claimOf returns the claim that a volume references, or nil if that claim no longer exists. If the cache lacks
 // the claim, claimOf reads it from the API server, because a nil result may cause data to be deleted.
 func (ctrl *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
 	c, err := ctrl.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)

@@ -40,7 +40,7 @@ func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewController
 type Patch func(ctx context.Context, name string, kind types.PatchType, data []byte) error
 
 // Claim returns the objects of the owner. It adopts selected objects that have no controller, and releases owned
-// objects that are not selected any more. adopts reports which objects may be adopted; nil allows all. If the
+// objects that are no longer selected. adopts reports which objects may be adopted; nil allows all. If the
 // owner's check before the first adoption fails, the list may be incomplete. After any other error the list is
 // valid, and the error names the last object that could not be adopted or released.
 func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts func(T) bool, patch Patch) (claimed []T, err error) {

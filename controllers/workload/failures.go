@@ -33,7 +33,7 @@ func NewFailureTracker() *FailureTracker {
 }
 
 // Add records a failure. It also removes expired failures of all slots, since slots such as those of deleted
-// nodes are not queried any more.
+// nodes are no longer queried.
 func (t *FailureTracker) Add(owner types.UID, name string, pod types.UID, failure workload.PodFailure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

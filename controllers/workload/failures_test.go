@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// TestFailuresOnDeletedNodesExpire checks that failures expire in the slots of deleted nodes, which are not queried any
-// more.
+// TestFailuresOnDeletedNodesExpire checks that failures expire in the slots of deleted nodes, which are no longer
+// queried.
 func TestFailuresOnDeletedNodesExpire(t *testing.T) {
 	tracker, now := NewFailureTracker(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 1000 {

@@ -32,7 +32,7 @@ type Update struct {
 	Changes
 	Reset  []string          `json:"reset,omitempty"`  // kinds whose earlier objects the client deletes first
 	Errors map[string]string `json:"errors,omitempty"` // by kind; "" after a complete list
-	// Unauthorized reports that the API server does not accept the credentials any more.
+	// Unauthorized reports that the API server no longer accepts the credentials.
 	Unauthorized bool `json:"-"`
 }
 

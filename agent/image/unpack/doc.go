@@ -10,7 +10,7 @@
 //   - Of the layer's extended attributes, only file capabilities and user.* are set, but not
 //     user.overlay.*, which overlayfs interprets.
 //   - A Budget limits bytes, inodes and names of all layers of an image together and leaves part
-//     of the disk free. Neither a zip bomb nor a million empty files do harm.
+//     of the disk free. Neither a zip bomb nor a million empty files can exhaust the disk.
 //
 // Owners, modes (including setuid) and times are preserved, which requires root.
 //

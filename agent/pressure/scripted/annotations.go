@@ -16,28 +16,28 @@ const reasonUnreadableAnnotation = "UnreadableAnnotation"
 const maxEventMessage = 1000
 
 // reportInvalidAnnotations reports a pod's invalid annotations. It repeats the report only if the errors change.
-func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
-	if s.opts.Events == nil && s.opts.OnInvalidAnnotation == nil {
+func (m *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
+	if m.opts.Events == nil && m.opts.OnInvalidAnnotation == nil {
 		return
 	}
 	text := strings.Join(simulated.InvalidAnnotations(pod), "; and ")
 	if len(text) > maxEventMessage {
 		text = strings.ToValidUTF8(text[:maxEventMessage], "") + "..."
 	}
-	s.mu.Lock()
-	last := s.reported[pod.UID]
+	m.mu.Lock()
+	last := m.reported[pod.UID]
 	if text != "" {
-		s.reported[pod.UID] = text
+		m.reported[pod.UID] = text
 	}
-	s.mu.Unlock()
+	m.mu.Unlock()
 	if text == "" || text == last {
 		return
 	}
-	if s.opts.Events != nil {
-		s.opts.Events.Event(pod, corev1.EventTypeWarning, reasonUnreadableAnnotation, text)
+	if m.opts.Events != nil {
+		m.opts.Events.Event(pod, corev1.EventTypeWarning, reasonUnreadableAnnotation, text)
 	}
-	if s.opts.OnInvalidAnnotation != nil {
-		s.opts.OnInvalidAnnotation(pod, text)
+	if m.opts.OnInvalidAnnotation != nil {
+		m.opts.OnInvalidAnnotation(pod, text)
 	}
 }
 

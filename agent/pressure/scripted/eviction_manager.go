@@ -68,22 +68,22 @@ type Manager struct {
 
 // New returns a Manager. It logs the nodes with an invalid usage annotation.
 func New(o Options) *Manager {
-	s := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, invalid: map[string]bool{}, reported: map[types.UID]string{}}
-	if s.env == nil {
-		s.env = agent.ProductionEnvironment()
+	m := &Manager{opts: o, env: o.Environment, objects: map[string]*corev1.Node{}, nodes: map[string]*node{}, invalid: map[string]bool{}, reported: map[types.UID]string{}}
+	if m.env == nil {
+		m.env = agent.ProductionEnvironment()
 	}
-	s.check = agent.NewRepeatedTask(s.env.Go, s.env.Clock.AfterFunc, s.checkNodes)
+	m.check = agent.NewRepeatedTask(m.env.Go, m.env.Clock.AfterFunc, m.checkNodes)
 	for _, n := range o.Nodes {
-		s.objects[n.Name] = n
+		m.objects[n.Name] = n
 		if n.Annotations[usage.Annotation] != "" {
-			s.watchNode(n.Name)
+			m.watchNode(n.Name)
 		}
 	}
-	return s
+	return m
 }
 
 // Node returns the agent.PressureManager of a node.
-func (s *Manager) Node(name string) agent.PressureManager { return nodePressure{s, name} }
+func (m *Manager) Node(name string) agent.PressureManager { return nodePressure{m, name} }
 
 type nodePressure struct {
 	manager *Manager
@@ -135,15 +135,15 @@ func (p nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline
 	return deadline, func() { n.podTerminated(pod.UID) }
 }
 
-func (s *Manager) node(name string) *node {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.nodes[name]
+func (m *Manager) node(name string) *node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodes[name]
 }
 
 // Usage returns the node's own usage. It reports false if the node has never been monitored.
-func (s *Manager) Usage(name string) (usage.Node, bool) {
-	n := s.node(name)
+func (m *Manager) Usage(name string) (usage.Node, bool) {
+	n := m.node(name)
 	if n == nil {
 		return usage.Node{}, false
 	}
@@ -153,7 +153,7 @@ func (s *Manager) Usage(name string) (usage.Node, bool) {
 }
 
 // Runtime wraps r to detect pods with scripted usage when they start.
-func (s *Manager) Runtime(r runtime.Runtime) runtime.Runtime { return observedRuntime{r, s} }
+func (m *Manager) Runtime(r runtime.Runtime) runtime.Runtime { return observedRuntime{r, m} }
 
 type observedRuntime struct {
 	runtime.Runtime
@@ -183,92 +183,92 @@ func (r observedRuntime) Update(pod *corev1.Pod) {
 
 // Observe measures the usage of a node before its agent restores the pods on it. The agent then rejects pods for which the
 // node lacks disk space; without a measurement it would admit them.
-func (s *Manager) Observe(name string, pods []*corev1.Pod) {
+func (m *Manager) Observe(name string, pods []*corev1.Pod) {
 	for _, p := range pods {
-		s.watchIfScripted(p)
+		m.watchIfScripted(p)
 	}
-	n := s.node(name)
+	n := m.node(name)
 	if n == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.observe(s.now(), pods)
+	n.observe(m.now(), pods)
 }
 
 // watchIfScripted starts to monitor the pod's node if the pod's usage is scripted.
-func (s *Manager) watchIfScripted(pod *corev1.Pod) {
+func (m *Manager) watchIfScripted(pod *corev1.Pod) {
 	for key := range pod.Annotations {
 		if strings.HasSuffix(key, usage.Annotation) {
-			s.watchNode(pod.Spec.NodeName)
+			m.watchNode(pod.Spec.NodeName)
 			return
 		}
 	}
 }
 
-func (s *Manager) watchNode(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.nodes[name]
+func (m *Manager) watchNode(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[name]
 	if n == nil {
-		object := s.objects[name]
-		if object == nil || s.invalid[name] {
+		object := m.objects[name]
+		if object == nil || m.invalid[name] {
 			return
 		}
 		var err error
-		if n, err = newNode(&s.opts, object, s.now()); err != nil {
-			s.invalid[name] = true
-			s.opts.Log.Error(err, "Failed to parse the node's annotations", "node", name)
-			if s.opts.OnInvalidAnnotation != nil {
-				s.opts.OnInvalidAnnotation(object, err.Error())
+		if n, err = newNode(&m.opts, object, m.now()); err != nil {
+			m.invalid[name] = true
+			m.opts.Log.Error(err, "Failed to parse the node's annotations", "node", name)
+			if m.opts.OnInvalidAnnotation != nil {
+				m.opts.OnInvalidAnnotation(object, err.Error())
 			}
 			return
 		}
-		s.nodes[name] = n
+		m.nodes[name] = n
 	}
 	if n.syncRequested = true; n.next.IsZero() {
-		n.next = s.now()
+		n.next = m.now()
 	}
-	if s.agent != nil {
-		s.check.Trigger()
+	if m.agent != nil {
+		m.check.Trigger()
 	}
 }
 
 // Run monitors the nodes until ctx ends.
-func (s *Manager) Run(ctx context.Context, a Agent) error {
-	s.Start(ctx, a)
+func (m *Manager) Run(ctx context.Context, a Agent) error {
+	m.Start(ctx, a)
 	<-ctx.Done()
 	return nil
 }
 
 // Start is like Run, but does not block.
-func (s *Manager) Start(ctx context.Context, a Agent) {
-	s.mu.Lock() // Report may be called already
-	s.agent, s.ctx = a, ctx
-	s.mu.Unlock()
-	s.check.Trigger()
+func (m *Manager) Start(ctx context.Context, a Agent) {
+	m.mu.Lock() // Report may be called already
+	m.agent, m.ctx = a, ctx
+	m.mu.Unlock()
+	m.check.Trigger()
 }
 
-func (s *Manager) now() time.Time { return s.env.Clock.Now() }
+func (m *Manager) now() time.Time { return m.env.Clock.Now() }
 
 // checkNodes checks the nodes that are due, and returns the time until the next check.
-func (s *Manager) checkNodes() time.Duration {
-	if s.ctx.Err() != nil {
+func (m *Manager) checkNodes() time.Duration {
+	if m.ctx.Err() != nil {
 		return agent.Never
 	}
-	next := s.synchronizeAll(s.now())
+	next := m.synchronizeAll(m.now())
 	if next.IsZero() {
 		return agent.Never
 	}
-	return max(next.Sub(s.now()), 0)
+	return max(next.Sub(m.now()), 0)
 }
 
 // synchronizeAll checks the nodes that are due and returns when the next one is due.
-func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (m *Manager) synchronizeAll(now time.Time) (next time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var due []*node
-	for _, n := range s.nodes {
+	for _, n := range m.nodes {
 		if !n.next.IsZero() && !n.next.After(now) {
 			due = append(due, n)
 		}
@@ -276,15 +276,15 @@ func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
 	slices.SortFunc(due, func(a, b *node) int { return strings.Compare(a.name, b.name) })
 	for _, n := range due {
 		n.syncRequested = false
-		s.mu.Unlock()
-		nodeNext := s.synchronize(n, now)
-		s.mu.Lock()
+		m.mu.Unlock()
+		nodeNext := m.synchronize(n, now)
+		m.mu.Lock()
 		if nodeNext.IsZero() && n.syncRequested {
 			nodeNext = now.Add(syncInterval) // the change may have come too late for this check
 		}
 		n.next = nodeNext
 	}
-	for _, n := range s.nodes {
+	for _, n := range m.nodes {
 		if !n.next.IsZero() && (next.IsZero() || n.next.Before(next)) {
 			next = n.next
 		}

@@ -7,24 +7,24 @@ import (
 )
 
 // Report returns the state of a node's thresholds and the order of eviction. It fails before Run is called.
-func (s *Manager) Report(name string) (*pressure.Report, error) {
-	n := s.node(name)
+func (m *Manager) Report(name string) (*pressure.Report, error) {
+	n := m.node(name)
 	if n == nil { // no usage is scripted, so the node is not monitored yet
-		s.watchNode(name)
-		if n = s.node(name); n == nil {
+		m.watchNode(name)
+		if n = m.node(name); n == nil {
 			return nil, fmt.Errorf("node %s: not a simulated node of this process", name)
 		}
 	}
-	s.mu.Lock()
-	agent := s.agent
-	s.mu.Unlock()
+	m.mu.Lock()
+	agent := m.agent
+	m.mu.Unlock()
 	if agent == nil {
 		return nil, fmt.Errorf("node %s: its resources are not monitored yet", name)
 	}
 	list := agent.Pods(name)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := s.now()
+	now := m.now()
 	o, _ := n.observe(now, list)
 	return pressure.NewReport(name, now, n.machine, &o, o.Pods()), nil
 }

@@ -12,8 +12,8 @@ import (
 
 // synchronize observes the node, steps the machine and executes the effects once. It returns the time of the next
 // check; zero means on the next change.
-func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
-	list := s.agent.Pods(n.name)
+func (m *Manager) synchronize(n *node, now time.Time) (next time.Time) {
+	list := m.agent.Pods(n.name)
 	n.mu.Lock()
 	var effects []nodepressure.Effect
 	setTerminating := func(e nodepressure.Effect) {
@@ -54,10 +54,10 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	}
 	n.mu.Unlock()
 	for _, e := range effects {
-		s.report(n, list, e, now)
+		m.report(n, list, e, now)
 	}
 	if changed {
-		s.agent.Report(n.name)
+		m.agent.Report(n.name)
 	}
 	if !scripted && n.usage.NodeScript.Empty() && noPressure {
 		return time.Time{}
@@ -69,22 +69,22 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 }
 
 // report reports an effect through events and the agent.
-func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect, now time.Time) {
-	if s.opts.OnEffect != nil {
-		s.opts.OnEffect(n.name, e)
+func (m *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect, now time.Time) {
+	if m.opts.OnEffect != nil {
+		m.opts.OnEffect(n.name, e)
 	}
 	switch e := e.(type) {
 	case nodepressure.ThresholdMet:
-		if s.opts.Events != nil {
-			s.opts.Events.Event(&corev1.ObjectReference{Kind: "Node", Name: n.name, UID: types.UID(n.name)}, corev1.EventTypeWarning,
+		if m.opts.Events != nil {
+			m.opts.Events.Event(&corev1.ObjectReference{Kind: "Node", Name: n.name, UID: types.UID(n.name)}, corev1.EventTypeWarning,
 				nodepressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
 		}
 	case nodepressure.NoVictim:
-		s.opts.Log.V(2).Info("Unable to evict any pods", "node", n.name, "signal", e.Signal.String())
+		m.opts.Log.V(2).Info("Unable to evict any pods", "node", n.name, "signal", e.Signal.String())
 	case nodepressure.Evict:
 		for _, p := range list {
 			if string(p.UID) == e.Pod.UID {
-				s.evict(n, p, &e, now)
+				m.evict(n, p, &e, now)
 			}
 		}
 	}
@@ -93,9 +93,9 @@ func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect, now
 // isImmediate reports whether a pod is killed without a grace period.
 func isImmediate(e *nodepressure.Evict) bool { return e.Condition && e.Grace <= 1 }
 
-func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict, now time.Time) {
-	s.agent.Evict(pressure.NewEviction(p, e, isImmediate(e), now, func() { n.podTerminated(p.UID) }))
-	pressure.RecordEviction(s.opts.Events, p, e, now)
+func (m *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict, now time.Time) {
+	m.agent.Evict(pressure.NewEviction(p, e, isImmediate(e), now, func() { n.podTerminated(p.UID) }))
+	pressure.RecordEviction(m.opts.Events, p, e, now)
 }
 
 // podTerminated is called when no process of an evicted pod remains.

@@ -126,7 +126,7 @@ func (c *container) commandSpec(args []string, terminal bool) (*containerinit.Sp
 	if err := json.Unmarshal(text, &initSpec); err != nil {
 		return nil, err
 	}
-	spec := &containerinit.Spec{Joins: initSpec.Joins, Args: slices.Clone(args), Env: initSpec.Env, Cwd: initSpec.Cwd, Terminal: terminal, User: initSpec.User,
+	spec := &containerinit.Spec{CgroupProcs: initSpec.CgroupProcs, Args: slices.Clone(args), Env: initSpec.Env, Cwd: initSpec.Cwd, Terminal: terminal, User: initSpec.User,
 		Capabilities: initSpec.Capabilities, Filter: initSpec.Filter, OOMScoreAdj: initSpec.OOMScoreAdj, Limits: initSpec.Limits}
 	if terminal {
 		spec.Env = setEnv(spec.Env, "TERM", "xterm")

@@ -40,7 +40,7 @@ func (c *container) imageMount(r *Runtime, v *cri.Mount) (containerinit.Mount, e
 		return containerinit.Mount{}, err
 	}
 	return containerinit.Mount{Type: "image", Source: dir, Lower: image.LowerDirs, SubPath: v.GetImageSubPath(), Target: v.GetContainerPath(),
-		Flags: containerinit.ReadOnly | containerinit.NoDevices}, nil
+		Flags: containerinit.ReadOnly | containerinit.NoDev}, nil
 }
 
 // imageUser returns the name under which the image of a mount is acquired.

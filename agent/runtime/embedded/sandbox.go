@@ -85,7 +85,7 @@ func (s *sandbox) startProcess(r *Runtime) error {
 	if s.sharesPIDNamespace() {
 		flags |= unix.CLONE_NEWPID
 	}
-	spec := &containerinit.Spec{Joins: cgroupProcsFiles(r.host, s.record.Group), Args: []string{containerinit.Sandbox}, Sysctls: s.record.Config.GetLinux().GetSysctls()}
+	spec := &containerinit.Spec{CgroupProcs: cgroupProcsFiles(r.host, s.record.Group), Args: []string{containerinit.Sandbox}, Sysctls: s.record.Config.GetLinux().GetSysctls()}
 	if flags&unix.CLONE_NEWUTS != 0 {
 		spec.Hostname = s.record.Config.GetHostname()
 	}

@@ -28,19 +28,19 @@ func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error 
 	if err != nil {
 		return err
 	}
-	root := &containerinit.Root{At: filepath.Join(c.dir, "rootfs"), Lower: image.LowerDirs, Upper: filepath.Join(c.dir, "upper"), Work: filepath.Join(c.dir, "work"),
+	root := &containerinit.Root{MountPoint: filepath.Join(c.dir, "rootfs"), Lower: image.LowerDirs, Upper: filepath.Join(c.dir, "upper"), Work: filepath.Join(c.dir, "work"),
 		Readonly: config.GetLinux().GetSecurityContext().GetReadonlyRootfs()}
-	for _, dir := range []string{root.At, root.Upper, root.Work} {
+	for _, dir := range []string{root.MountPoint, root.Upper, root.Work} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	spec.Root, spec.Joins = root, cgroupProcsFiles(r.host, c.record.Group)
+	spec.Root, spec.CgroupProcs = root, cgroupProcsFiles(r.host, c.record.Group)
 	if spec.Mounts, err = c.mounts(r, sb); err != nil {
 		return err
 	}
 	security := config.GetLinux().GetSecurityContext()
-	spec.Masked, spec.Readonly = security.GetMaskedPaths(), security.GetReadonlyPaths()
+	spec.MaskedPaths, spec.ReadonlyPaths = security.GetMaskedPaths(), security.GetReadonlyPaths()
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return err
@@ -123,19 +123,19 @@ func uint32Ptr(v *cri.Int64Value) *uint32 {
 // mounts returns all mounts of a container: the standard ones, the volumes ordered by the depth of
 // their paths, then the devices.
 func (c *container) mounts(r *Runtime, sb *sandbox) ([]containerinit.Mount, error) {
-	const defaultFlags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
+	const defaultFlags = containerinit.NoSUID | containerinit.NoExec | containerinit.NoDev
 	list := []containerinit.Mount{
 		{Type: "proc", Target: "/proc", Flags: defaultFlags},
 		// Device files that the container creates do not work, because there is no device cgroup. Each of
 		// the devices below is a bind mount.
-		{Type: "tmpfs", Target: "/dev", Flags: containerinit.NoSetuid | containerinit.NoDevices, Options: []string{"mode=755", "size=65536k"}},
-		{Type: "devpts", Target: "/dev/pts", Flags: containerinit.NoSetuid | containerinit.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
+		{Type: "tmpfs", Target: "/dev", Flags: containerinit.NoSUID | containerinit.NoDev, Options: []string{"mode=755", "size=65536k"}},
+		{Type: "devpts", Target: "/dev/pts", Flags: containerinit.NoSUID | containerinit.NoExec, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
 		{Type: "mqueue", Target: "/dev/mqueue", Flags: defaultFlags, Optional: true},
 		{Type: "sysfs", Target: "/sys", Flags: defaultFlags | containerinit.ReadOnly},
 		{Type: "bind", Source: sb.shmDir(), Target: "/dev/shm", Flags: defaultFlags},
 	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		list = append(list, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSetuid | containerinit.NoPrograms})
+		list = append(list, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSUID | containerinit.NoExec})
 	}
 	list = append(list, cgroupMounts(r.host, c.record.Group)...)
 	config := c.record.Config
@@ -157,8 +157,8 @@ func (c *container) mounts(r *Runtime, sb *sandbox) ([]containerinit.Mount, erro
 		if !path.IsAbs(v.GetContainerPath()) {
 			return nil, fmt.Errorf("volumeMounts.mountPath %q: must be an absolute path", v.GetContainerPath())
 		}
-		m := containerinit.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: containerinit.NoDevices, Make: true,
-			Deep: v.GetRecursiveReadOnly(), Slave: v.GetPropagation() == cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER}
+		m := containerinit.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: containerinit.NoDev, CreateSource: true,
+			Recursive: v.GetRecursiveReadOnly(), Slave: v.GetPropagation() == cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER}
 		if v.GetReadonly() {
 			m.Flags |= containerinit.ReadOnly
 		}
@@ -171,7 +171,7 @@ func (c *container) mounts(r *Runtime, sb *sandbox) ([]containerinit.Mount, erro
 		list = append(list, m)
 	}
 	for _, d := range config.GetDevices() {
-		list = append(list, containerinit.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: containerinit.NoSetuid | containerinit.NoPrograms})
+		list = append(list, containerinit.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: containerinit.NoSUID | containerinit.NoExec})
 	}
 	return list, nil
 }
@@ -180,7 +180,7 @@ func pathDepth(p string) int { return strings.Count(path.Clean(p), "/") }
 
 // cgroupMounts returns mounts of the container's cgroup, where programs look for their limits.
 func cgroupMounts(host *cgroup.Host, group string) (list []containerinit.Mount) {
-	const flags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices | containerinit.ReadOnly
+	const flags = containerinit.NoSUID | containerinit.NoExec | containerinit.NoDev | containerinit.ReadOnly
 	if host.Mode == cgroup.V2 {
 		return []containerinit.Mount{{Type: "bind", Source: host.Dir("memory", group), Target: "/sys/fs/cgroup", Flags: flags, Optional: true}}
 	}

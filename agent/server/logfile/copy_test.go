@@ -128,30 +128,30 @@ type syncBuffer struct {
 	written chan struct{}
 }
 
-func (w *syncBuffer) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.text.Write(p)
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Write(p)
 	select {
-	case w.written <- struct{}{}:
+	case b.written <- struct{}{}:
 	default:
 	}
 	return len(p), nil
 }
 
-func (w *syncBuffer) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
-func (w *syncBuffer) waitFor(t *testing.T, want string) {
+func (b *syncBuffer) waitFor(t *testing.T, want string) {
 	t.Helper()
-	for w.String() != want {
+	for b.String() != want {
 		select {
-		case <-w.written:
+		case <-b.written:
 		case <-time.After(30 * time.Second):
-			t.Fatalf("got %q, want %q", w.String(), want)
+			t.Fatalf("got %q, want %q", b.String(), want)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// FrontProxyUser is the name with which front proxies authenticate: the API server to aggregated API servers, and the
-// web page of `berth up` to the API server.
+// FrontProxyUser is the name with which front proxies authenticate. The API server is the front proxy of aggregated API
+// servers, and the web page of `berth up` is one of the API server.
 const FrontProxyUser = "front-proxy-client"
 
 // FrontProxy holds the paths of the client certificate of front proxies, its key, and the CA that verifies it. The CA is

@@ -61,8 +61,8 @@ func Run(ctx context.Context, p runner.Process, registerer prometheus.Registerer
 
 func add(p *runner.Process, skew prometheus.Histogram) error {
 	crons, jobs := p.Informers.Batch().V1().CronJobs(), p.Informers.Batch().V1().Jobs().Informer()
-	s := &controller{env: p.Environment, skew: skew, client: p.Client, lister: crons.Lister(), jobs: jobs, dedup: workloadcontroller.NewEventDeduplicator(), events: p.Events, lastCreates: map[types.UID]lastCreate{}}
-	queue := runner.NewQueue(p, runner.QueueOptions{Name: "cronjob", Action: "Reconciling the CronJob", Workers: workers}, s.sync)
+	c := &controller{env: p.Environment, skew: skew, client: p.Client, lister: crons.Lister(), jobs: jobs, dedup: workloadcontroller.NewEventDeduplicator(), events: p.Events, lastCreates: map[types.UID]lastCreate{}}
+	queue := runner.NewQueue(p, runner.QueueOptions{Name: "cronjob", Action: "Reconciling the CronJob", Workers: workers}, c.sync)
 	p.Queues.WaitFor(crons.Informer().HasSynced, jobs.HasSynced)
 	if err := workloadcontroller.IndexByController(jobs); err != nil {
 		return err
@@ -72,9 +72,9 @@ func add(p *runner.Process, skew prometheus.Histogram) error {
 			queue.Add(workloadcontroller.KeyOf(cur))
 			return
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.lastCreates, old.UID)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.lastCreates, old.UID)
 	})
 	if err != nil {
 		return err
@@ -83,18 +83,18 @@ func add(p *runner.Process, skew prometheus.Histogram) error {
 }
 
 // sync reconciles one CronJob.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
+func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	cj, err := c.lister.CronJobs(key.Namespace).Get(key.Name)
 	if err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
 	if cj.DeletionTimestamp != nil {
 		return 0, nil // the garbage collector deletes or orphans its Jobs
 	}
-	if wait := s.cacheLag(cj); wait > 0 {
+	if wait := c.cacheLag(cj); wait > 0 {
 		return wait, nil
 	}
-	r := &reconciliation{controller: s, now: s.env.Now(), old: cj, cj: cj.DeepCopy(), jobs: workloadcontroller.Controlled[*batchv1.Job](s.jobs, cj, false)}
+	r := &reconciliation{controller: c, now: c.env.Now(), old: cj, cj: cj.DeepCopy(), jobs: workloadcontroller.Controlled[*batchv1.Job](c.jobs, cj, false)}
 	if err := r.updateActive(ctx); err != nil {
 		return 0, err
 	}
@@ -108,18 +108,18 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err := r.cleanUpFinishedJobs(ctx); err != nil || wake.IsZero() {
 		return 0, err
 	}
-	return max(wake.Sub(s.env.Now())+timerSlack, timerSlack), nil
+	return max(wake.Sub(c.env.Now())+timerSlack, timerSlack), nil
 }
 
 // cacheLag returns the maximum time to wait for the cache to show the last created Job.
-func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, ok := s.lastCreates[cj.UID]
+func (c *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, ok := c.lastCreates[cj.UID]
 	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(last.due) {
 		return 0
 	}
-	return max(0, cacheLagTimeout-s.env.Since(last.at))
+	return max(0, cacheLagTimeout-c.env.Since(last.at))
 }
 
 // newCronJob converts a CronJob with the given number of active Jobs for engine/workload.

@@ -87,28 +87,28 @@ func Add(p *runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 }
 
 // HasSynced implements runner.Controller.
-func (s *controller) HasSynced() bool {
-	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
+func (c *controller) HasSynced() bool {
+	return !slices.ContainsFunc(c.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
 // Watch enqueues a DaemonSet when the object, its pods, revisions or Holds change, or when a pod appears that
 // it may adopt. Nodes that are added, deleted or change their labels or taints enqueue all DaemonSets.
-func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	err := workqueue.Watch(s.informer, func(old, cur *appsv1.DaemonSet) {
+func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
+	err := workqueue.Watch(c.informer, func(old, cur *appsv1.DaemonSet) {
 		if cur == nil {
 			cur = old
-			s.failures.Forget(old.UID)
+			c.failures.Forget(old.UID)
 		}
 		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
-	err = workqueue.Watch(s.nodeInformer, func(old, cur *corev1.Node) {
+	err = workqueue.Watch(c.nodeInformer, func(old, cur *corev1.Node) {
 		if old != nil && cur != nil && equalForPlacement(old, cur) {
 			return
 		}
-		list, _ := s.lister.List(labels.Everything())
+		list, _ := c.lister.List(labels.Everything())
 		for _, ds := range list {
 			enqueue(workloadcontroller.KeyOf(ds))
 		}
@@ -116,15 +116,15 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err != nil {
 		return err
 	}
-	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == Kind.Kind {
 			enqueue(owner)
 		}
 	})
-	if err := s.history.Watch(Kind, enqueue); err != nil {
+	if err := c.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
+	return c.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { c.enqueueForOrphan(p, enqueue) })
 }
 
 // equalForPlacement reports whether two versions of a node have the same labels and taints. DaemonSets depend on
@@ -134,8 +134,8 @@ func equalForPlacement(a, b *corev1.Node) bool {
 }
 
 // enqueueForOrphan enqueues the DaemonSets that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
-	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
+func (c *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
+	list, _ := c.lister.DaemonSets(p.Namespace).List(labels.Everything())
 	for _, ds := range list {
 		if workloadcontroller.Selects(ds.Spec.Selector, p) {
 			enqueue(workloadcontroller.KeyOf(ds))
@@ -144,8 +144,8 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.Namespac
 }
 
 // Reconcile reconciles one DaemonSet.
-func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	ds, err := s.lister.DaemonSets(key.Namespace).Get(key.Name)
+func (c *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	ds, err := c.lister.DaemonSets(key.Namespace).Get(key.Name)
 	if err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
@@ -153,23 +153,23 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err != nil || selector.Empty() || ds.DeletionTimestamp != nil {
 		return 0, nil // an empty selector does not pass validation
 	}
-	if err := s.pods.VerifyOverdue(ctx, ds.UID); err != nil {
+	if err := c.pods.VerifyOverdue(ctx, ds.UID); err != nil {
 		return 0, err
 	}
 	owner := &workloadcontroller.Owner{Kind: Kind, Object: ds, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
-		return s.client.AppsV1().DaemonSets(ds.Namespace).Get(ctx, ds.Name, metav1.GetOptions{})
+		return c.client.AppsV1().DaemonSets(ds.Namespace).Get(ctx, ds.Name, metav1.GetOptions{})
 	}}
-	revisions, err := s.history.Sync(ctx, owner, &ds.Spec.Template, appsv1.DefaultDaemonSetUniqueLabelKey, ds.Status.CollisionCount)
+	revisions, err := c.history.Sync(ctx, owner, &ds.Spec.Template, appsv1.DefaultDaemonSetUniqueLabelKey, ds.Status.CollisionCount)
 	if workloadcontroller.IsNamespaceTerminating(err) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	pods, err := s.pods.Claim(ctx, owner)
+	pods, err := c.pods.Claim(ctx, owner)
 	if err != nil {
 		return 0, err
 	}
-	wake, err := s.apply(ctx, owner, ds, revisions, pods)
-	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(ds.UID), wake), err
+	wake, err := c.apply(ctx, owner, ds, revisions, pods)
+	return workloadcontroller.EarliestRequeue(c.env.Now(), c.pods.RequeueAfter(ds.UID), wake), err
 }

@@ -27,18 +27,18 @@ var annotationsToSkip = map[string]bool{
 
 // setAnnotations copies the Deployment's annotations (such as the change cause, which kubectl rollout history
 // shows), revision and minReadySeconds to the current ReplicaSet.
-func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
-	for k, v := range s.d.Annotations {
+func (r *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
+	for k, v := range r.d.Annotations {
 		if !annotationsToSkip[k] {
 			rs.Annotations[k] = v
 		}
 	}
-	revision := strconv.FormatInt(s.plan.Revision, 10)
+	revision := strconv.FormatInt(r.plan.Revision, 10)
 	if previous := rs.Annotations[conversion.RevisionAnnotation]; previous != "" && previous != revision {
 		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], previous)
 	}
 	rs.Annotations[conversion.RevisionAnnotation] = revision
-	rs.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds
+	rs.Spec.MinReadySeconds = r.d.Spec.MinReadySeconds
 }
 
 // appendRevision appends a revision to a list and removes the oldest ones if the list is too long.
@@ -54,29 +54,29 @@ func appendRevision(list, revision string) string {
 }
 
 // needsAnnotations reports whether setAnnotations would change the current ReplicaSet.
-func (s *rollout) needsAnnotations(rs *appsv1.ReplicaSet) bool {
+func (r *rollout) needsAnnotations(rs *appsv1.ReplicaSet) bool {
 	want := rs.DeepCopy()
 	if want.Annotations == nil {
 		want.Annotations = map[string]string{}
 	}
-	s.setAnnotations(want)
+	r.setAnnotations(want)
 	return !equality.Semantic.DeepEqual(rs.Annotations, want.Annotations) || rs.Spec.MinReadySeconds != want.Spec.MinReadySeconds
 }
 
 // setReplicasAnnotations records on a ReplicaSet the size of the Deployment for which it was scaled.
-func (s *rollout) setReplicasAnnotations(rs *appsv1.ReplicaSet) {
-	machine := conversion.Deployment(s.d)
+func (r *rollout) setReplicasAnnotations(rs *appsv1.ReplicaSet) {
+	machine := conversion.Deployment(r.d)
 	rs.Annotations[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(machine.Replicas))
 	rs.Annotations[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(machine.Replicas + machine.MaxSurge))
 }
 
 // updateStatus writes the status and the revision if they have changed.
-func (s *rollout) updateStatus(ctx context.Context) error {
-	n := &s.plan.Status
-	d := s.d.DeepCopy()
+func (r *rollout) updateStatus(ctx context.Context) error {
+	n := &r.plan.Status
+	d := r.d.DeepCopy()
 	d.Status = appsv1.DeploymentStatus{
 		ObservedGeneration: n.Observed, Replicas: n.Replicas, UpdatedReplicas: n.Updated, ReadyReplicas: n.Ready, AvailableReplicas: n.Available,
-		UnavailableReplicas: n.Unavailable, TerminatingReplicas: &n.Terminating, CollisionCount: s.d.Status.CollisionCount,
+		UnavailableReplicas: n.Unavailable, TerminatingReplicas: &n.Terminating, CollisionCount: r.d.Status.CollisionCount,
 	}
 	for _, c := range n.Conditions {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -84,16 +84,16 @@ func (s *rollout) updateStatus(ctx context.Context) error {
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Changed),
 		})
 	}
-	hasRevision := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
-	if revision := strconv.FormatInt(s.plan.Revision, 10); hasRevision && d.Annotations[conversion.RevisionAnnotation] != revision {
+	hasRevision := r.d.DeletionTimestamp == nil && (r.plan.Current >= 0 || r.plan.Create)
+	if revision := strconv.FormatInt(r.plan.Revision, 10); hasRevision && d.Annotations[conversion.RevisionAnnotation] != revision {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}
 		d.Annotations[conversion.RevisionAnnotation] = revision
-	} else if equality.Semantic.DeepEqual(d.Status, s.d.Status) {
+	} else if equality.Semantic.DeepEqual(d.Status, r.d.Status) {
 		return nil
 	}
-	_, err := s.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
+	_, err := r.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

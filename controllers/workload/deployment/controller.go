@@ -57,18 +57,18 @@ func Add(p *runner.Process) error {
 }
 
 // HasSynced implements runner.Controller.
-func (s *controller) HasSynced() bool {
-	return s.informer.HasSynced() && s.sets.HasSynced() && s.pods.HasSynced()
+func (c *controller) HasSynced() bool {
+	return c.informer.HasSynced() && c.sets.HasSynced() && c.pods.HasSynced()
 }
 
 // Watch enqueues a Deployment when it or its ReplicaSets change, or when a ReplicaSet appears that it may adopt.
-func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	for _, i := range []cache.SharedIndexInformer{s.sets, s.pods} {
+func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
+	for _, i := range []cache.SharedIndexInformer{c.sets, c.pods} {
 		if err := workloadcontroller.IndexByController(i); err != nil {
 			return err
 		}
 	}
-	err := workqueue.Watch(s.informer, func(old, cur *appsv1.Deployment) {
+	err := workqueue.Watch(c.informer, func(old, cur *appsv1.Deployment) {
 		if cur == nil {
 			cur = old
 		}
@@ -78,27 +78,27 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 		return err
 	}
 	enqueueForOrphan := func(rs *appsv1.ReplicaSet) {
-		list, _ := s.lister.Deployments(rs.Namespace).List(labels.Everything())
+		list, _ := c.lister.Deployments(rs.Namespace).List(labels.Everything())
 		for _, d := range list {
 			if workloadcontroller.Selects(d.Spec.Selector, rs) {
 				enqueue(workloadcontroller.KeyOf(d))
 			}
 		}
 	}
-	err = workqueue.Watch(s.sets, func(old, cur *appsv1.ReplicaSet) {
+	err = workqueue.Watch(c.sets, func(old, cur *appsv1.ReplicaSet) {
 		if cur == nil && metav1.GetControllerOfNoCopy(old) != nil {
-			s.writes.drop(metav1.GetControllerOfNoCopy(old).UID, old.UID)
+			c.writes.drop(metav1.GetControllerOfNoCopy(old).UID, old.UID)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return workloadcontroller.WatchControlled(s.sets, Kind, enqueue, enqueueForOrphan)
+	return workloadcontroller.WatchControlled(c.sets, Kind, enqueue, enqueueForOrphan)
 }
 
 // Reconcile reconciles one Deployment.
-func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	d, err := s.lister.Deployments(key.Namespace).Get(key.Name)
+func (c *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	d, err := c.lister.Deployments(key.Namespace).Get(key.Name)
 	if err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
@@ -107,27 +107,27 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return 0, nil // a malformed selector does not pass validation
 	}
 	owner := &workloadcontroller.Owner{Kind: Kind, Object: d, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
-		return s.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+		return c.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	}}
-	list := workloadcontroller.Controlled[*appsv1.ReplicaSet](s.sets, d, true)
+	list := workloadcontroller.Controlled[*appsv1.ReplicaSet](c.sets, d, true)
 	sets, err := workloadcontroller.Claim(ctx, owner, list, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
-		_, err := s.client.AppsV1().ReplicaSets(d.Namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+		_, err := c.client.AppsV1().ReplicaSets(d.Namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	sets, err = s.overlayWrites(ctx, d, sets)
+	sets, err = c.overlayWrites(ctx, d, sets)
 	if err != nil {
 		return 0, err
 	}
-	r := &rollout{controller: s, d: d, owner: owner, sets: sets}
+	r := &rollout{controller: c, d: d, owner: owner, sets: sets}
 	return r.run(ctx)
 }
 
 // hasRunningPods reports whether a ReplicaSet has a pod that has not finished.
-func (s *controller) hasRunningPods(rs *appsv1.ReplicaSet) bool {
-	for _, p := range workloadcontroller.Controlled[*corev1.Pod](s.pods, rs, false) {
+func (c *controller) hasRunningPods(rs *appsv1.ReplicaSet) bool {
+	for _, p := range workloadcontroller.Controlled[*corev1.Pod](c.pods, rs, false) {
 		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			return true
 		}

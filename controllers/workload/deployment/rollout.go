@@ -26,61 +26,61 @@ type rollout struct {
 }
 
 // run plans and executes the next step, and writes the status.
-func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err error) {
-	now := s.env.Now()
-	machine := conversion.Deployment(s.d)
-	name := s.d.Name + "-" + podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
-	observed := make([]workload.Set, len(s.sets))
+func (r *rollout) run(ctx context.Context) (requeueAfter time.Duration, err error) {
+	now := r.env.Now()
+	machine := conversion.Deployment(r.d)
+	name := r.d.Name + "-" + podtemplate.Hash(&r.d.Spec.Template, r.d.Status.CollisionCount)
+	observed := make([]workload.Set, len(r.sets))
 	oldPods := false
 	var first *appsv1.ReplicaSet // the oldest with the current template
-	for i, rs := range s.sets {
-		current := podtemplate.Equal(&rs.Spec.Template, &s.d.Spec.Template)
+	for i, rs := range r.sets {
+		current := podtemplate.Equal(&rs.Spec.Template, &r.d.Spec.Template)
 		observed[i] = conversion.DeploymentReplicaSet(rs, current)
 		if current && (first == nil || rs.CreationTimestamp.Before(&first.CreationTimestamp)) {
 			first, name = rs, rs.Name
 		}
-		oldPods = oldPods || machine.Recreate && !current && s.hasRunningPods(rs)
+		oldPods = oldPods || machine.Recreate && !current && r.hasRunningPods(rs)
 	}
-	s.plan = machine.Plan(now, observed, name, oldPods)
-	if err := s.apply(ctx, name); err != nil {
+	r.plan = machine.Plan(now, observed, name, oldPods)
+	if err := r.apply(ctx, name); err != nil {
 		return 0, err
 	}
-	if err := s.updateStatus(ctx); err != nil {
+	if err := r.updateStatus(ctx); err != nil {
 		return 0, err
 	}
 	if oldPods {
 		requeueAfter = recreatePollInterval
-	} else if len(s.writes.forDeployment(s.d)) > 0 {
+	} else if len(r.writes.forDeployment(r.d)) > 0 {
 		requeueAfter = cacheLagTimeout
 	}
-	return workloadcontroller.EarliestRequeue(s.env.Now(), requeueAfter, s.plan.Wake), nil
+	return workloadcontroller.EarliestRequeue(r.env.Now(), requeueAfter, r.plan.Wake), nil
 }
 
 // apply executes the plan.
-func (s *rollout) apply(ctx context.Context, name string) error {
-	if s.plan.Create {
-		if err := s.create(ctx, name); err != nil {
+func (r *rollout) apply(ctx context.Context, name string) error {
+	if r.plan.Create {
+		if err := r.create(ctx, name); err != nil {
 			return err
 		}
 	}
-	for _, sc := range s.plan.Scale {
-		if err := s.scale(ctx, sc); err != nil {
+	for _, sc := range r.plan.Scale {
+		if err := r.scale(ctx, sc); err != nil {
 			return err
 		}
 	}
-	for _, i := range s.plan.Annotate {
-		if err := s.update(ctx, i, func(rs *appsv1.ReplicaSet) { s.setReplicasAnnotations(rs) }); err != nil {
+	for _, i := range r.plan.Annotate {
+		if err := r.update(ctx, i, func(rs *appsv1.ReplicaSet) { r.setReplicasAnnotations(rs) }); err != nil {
 			return err
 		}
 	}
-	if i := s.plan.Current; i >= 0 && s.d.DeletionTimestamp == nil && s.needsAnnotations(s.sets[i]) {
-		if err := s.update(ctx, i, s.setAnnotations); err != nil {
+	if i := r.plan.Current; i >= 0 && r.d.DeletionTimestamp == nil && r.needsAnnotations(r.sets[i]) {
+		if err := r.update(ctx, i, r.setAnnotations); err != nil {
 			return err
 		}
 	}
-	for _, i := range s.plan.Delete {
-		rs := s.sets[i]
-		err := s.client.AppsV1().ReplicaSets(rs.Namespace).Delete(ctx, rs.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &rs.UID}})
+	for _, i := range r.plan.Delete {
+		rs := r.sets[i]
+		err := r.client.AppsV1().ReplicaSets(rs.Namespace).Delete(ctx, rs.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &rs.UID}})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting old ReplicaSet %s: %w", rs.Name, err)
 		}
@@ -89,108 +89,108 @@ func (s *rollout) apply(ctx context.Context, name string) error {
 }
 
 // create creates the ReplicaSet of the current template.
-func (s *rollout) create(ctx context.Context, name string) error {
-	hash := podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
-	pods := s.d.Spec.Template.DeepCopy()
+func (r *rollout) create(ctx context.Context, name string) error {
+	hash := podtemplate.Hash(&r.d.Spec.Template, r.d.Status.CollisionCount)
+	pods := r.d.Spec.Template.DeepCopy()
 	if pods.Labels == nil {
 		pods.Labels = map[string]string{}
 	}
 	pods.Labels[podtemplate.HashLabel] = hash
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: s.d.Namespace, Labels: pods.Labels, Annotations: map[string]string{},
-			OwnerReferences: []metav1.OwnerReference{s.owner.Reference()},
+			Name: name, Namespace: r.d.Namespace, Labels: pods.Labels, Annotations: map[string]string{},
+			OwnerReferences: []metav1.OwnerReference{r.owner.Reference()},
 		},
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas: &s.plan.CreateReplicas, Selector: podtemplate.WithLabel(s.d.Spec.Selector, podtemplate.HashLabel, hash), Template: *pods,
+			Replicas: &r.plan.CreateReplicas, Selector: podtemplate.WithLabel(r.d.Spec.Selector, podtemplate.HashLabel, hash), Template: *pods,
 		},
 	}
-	s.setAnnotations(rs)
-	s.setReplicasAnnotations(rs)
-	created, err := s.client.AppsV1().ReplicaSets(s.d.Namespace).Create(ctx, rs, metav1.CreateOptions{})
+	r.setAnnotations(rs)
+	r.setReplicasAnnotations(rs)
+	created, err := r.client.AppsV1().ReplicaSets(r.d.Namespace).Create(ctx, rs, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		s.writes.record(s.d, created)
-		if s.plan.CreateReplicas > 0 {
-			s.recordScaling(created.Name, 0, s.plan.CreateReplicas)
+		r.writes.record(r.d, created)
+		if r.plan.CreateReplicas > 0 {
+			r.recordScaling(created.Name, 0, r.plan.CreateReplicas)
 		}
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return s.resolveCollision(ctx, name, err)
+		return r.resolveCollision(ctx, name, err)
 	case workloadcontroller.IsNamespaceTerminating(err):
 		return nil
 	}
-	return s.reportCreateFailure(ctx, name, err)
+	return r.reportCreateFailure(ctx, name, err)
 }
 
 // resolveCollision handles a name that is in use. Its object is the desired ReplicaSet, which the
 // cache does not show yet, or another one. Then a new name is needed.
-func (s *rollout) resolveCollision(ctx context.Context, name string, cause error) error {
-	existing, err := s.client.AppsV1().ReplicaSets(s.d.Namespace).Get(ctx, name, metav1.GetOptions{})
+func (r *rollout) resolveCollision(ctx context.Context, name string, cause error) error {
+	existing, err := r.client.AppsV1().ReplicaSets(r.d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("reading ReplicaSet %s: %w", name, err)
 	}
-	if metav1.IsControlledBy(existing, s.d) && podtemplate.Equal(&existing.Spec.Template, &s.d.Spec.Template) {
-		s.writes.record(s.d, existing)
+	if metav1.IsControlledBy(existing, r.d) && podtemplate.Equal(&existing.Spec.Template, &r.d.Spec.Template) {
+		r.writes.record(r.d, existing)
 		return cause // the retry uses the existing ReplicaSet
 	}
-	d := s.d.DeepCopy()
+	d := r.d.DeepCopy()
 	n := int32(1)
 	if d.Status.CollisionCount != nil {
 		n += *d.Status.CollisionCount
 	}
 	d.Status.CollisionCount = &n
-	if _, err := s.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{}); err != nil {
+	if _, err := r.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("counting the collision of ReplicaSet %s: %w", name, err)
 	}
 	return fmt.Errorf("ReplicaSet %s belongs to another object; retrying with a new name: %w", name, cause)
 }
 
 // reportCreateFailure reports the failure in a condition and an event.
-func (s *rollout) reportCreateFailure(ctx context.Context, name string, cause error) error {
+func (r *rollout) reportCreateFailure(ctx context.Context, name string, cause error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, cause)
-	s.events.Event(s.d, corev1.EventTypeWarning, workload.FailedRSCreateReason, message)
-	s.plan.Status.Conditions = s.plan.Status.Conditions.With(s.env.Now(), workload.Condition{
+	r.events.Event(r.d, corev1.EventTypeWarning, workload.FailedRSCreateReason, message)
+	r.plan.Status.Conditions = r.plan.Status.Conditions.With(r.env.Now(), workload.Condition{
 		Type: workload.Progressing, Status: workload.False, Reason: workload.FailedRSCreateReason, Message: message,
 	})
-	if err := s.updateStatus(ctx); err != nil {
+	if err := r.updateStatus(ctx); err != nil {
 		return err
 	}
 	return fmt.Errorf("creating ReplicaSet %s: %w", name, cause)
 }
 
-func (s *rollout) scale(ctx context.Context, sc workload.Scaling) error {
-	from := *s.sets[sc.Set].Spec.Replicas
-	err := s.update(ctx, sc.Set, func(rs *appsv1.ReplicaSet) {
+func (r *rollout) scale(ctx context.Context, sc workload.Scaling) error {
+	from := *r.sets[sc.Set].Spec.Replicas
+	err := r.update(ctx, sc.Set, func(rs *appsv1.ReplicaSet) {
 		rs.Spec.Replicas = &sc.To
-		s.setReplicasAnnotations(rs)
+		r.setReplicasAnnotations(rs)
 	})
 	if err == nil {
-		s.recordScaling(s.sets[sc.Set].Name, from, sc.To)
+		r.recordScaling(r.sets[sc.Set].Name, from, sc.To)
 	}
 	return err
 }
 
-func (s *rollout) recordScaling(set string, from, to int32) {
+func (r *rollout) recordScaling(set string, from, to int32) {
 	direction := "up"
 	if to < from {
 		direction = "down"
 	}
-	s.events.Eventf(s.d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, set, from, to)
+	r.events.Eventf(r.d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, set, from, to)
 }
 
 // update updates a ReplicaSet that is unchanged since it was read.
-func (s *rollout) update(ctx context.Context, i int, change func(*appsv1.ReplicaSet)) error {
-	rs := s.sets[i].DeepCopy()
+func (r *rollout) update(ctx context.Context, i int, change func(*appsv1.ReplicaSet)) error {
+	rs := r.sets[i].DeepCopy()
 	if rs.Annotations == nil {
 		rs.Annotations = map[string]string{}
 	}
 	change(rs)
-	updated, err := s.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
+	updated, err := r.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("updating ReplicaSet %s: %w", rs.Name, err)
 	}
-	s.sets[i] = updated
-	s.writes.record(s.d, updated)
+	r.sets[i] = updated
+	r.writes.record(r.d, updated)
 	return nil
 }

@@ -64,8 +64,8 @@ func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWri
 }
 
 // overlayWrites replaces cached ReplicaSets by newer written states.
-func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, error) {
-	writes := s.writes.forDeployment(d)
+func (c *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, error) {
+	writes := c.writes.forDeployment(d)
 	for i, rs := range sets {
 		write, ok := writes[rs.UID]
 		if !ok {
@@ -75,15 +75,15 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 		if n, err := resourceversion.CompareResourceVersion(rs.ResourceVersion, write.set.ResourceVersion); err == nil && n < 0 {
 			sets[i] = write.set
 		} else {
-			s.writes.drop(d.UID, rs.UID)
+			c.writes.drop(d.UID, rs.UID)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(writes)) { // created, but not in the cache, or deleted meanwhile
 		write := writes[uid]
-		if s.env.Since(write.at) > cacheLagTimeout {
-			current, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, write.set.Name, metav1.GetOptions{})
+		if c.env.Since(write.at) > cacheLagTimeout {
+			current, err := c.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, write.set.Name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) || err == nil && current.UID != uid {
-				s.writes.drop(d.UID, uid)
+				c.writes.drop(d.UID, uid)
 				continue
 			}
 			if err != nil {

@@ -66,97 +66,97 @@ func add(p *runner.Process, avoid *workloadcontroller.AvoidHolds, metrics *jobMe
 		return err
 	}
 	jobs := p.Informers.Batch().V1().Jobs()
-	s := &controller{env: p.Environment, client: p.Client, lister: jobs.Lister(), pods: pods, podInformer: p.Informers.Core().V1().Pods().Informer(), avoidHolds: avoid, events: p.Events,
+	c := &controller{env: p.Environment, client: p.Client, lister: jobs.Lister(), pods: pods, podInformer: p.Informers.Core().V1().Pods().Informer(), avoidHolds: avoid, events: p.Events,
 		dedup: workloadcontroller.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
-	s.queue = runner.NewQueue(p, runner.QueueOptions{Name: "job", Action: "Reconciling the Job", Workers: workers}, s.sync)
-	s.orphanQueue = runner.NewQueue(p, runner.QueueOptions{Name: "job_orphan_pod", Action: "Releasing an orphaned pod", Workers: 1}, s.releaseOrphan)
+	c.queue = runner.NewQueue(p, runner.QueueOptions{Name: "job", Action: "Reconciling the Job", Workers: workers}, c.sync)
+	c.orphanQueue = runner.NewQueue(p, runner.QueueOptions{Name: "job_orphan_pod", Action: "Releasing an orphaned pod", Workers: 1}, c.releaseOrphan)
 	p.Queues.WaitFor(jobs.Informer().HasSynced, pods.HasSynced)
-	return s.watch(jobs.Informer())
+	return c.watch(jobs.Informer())
 }
 
 // watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It
 // enqueues a tracked pod in orphanQueue if the pod has no controller or its Job does not exist.
-func (s *controller) watch(jobs cache.SharedInformer) error {
+func (c *controller) watch(jobs cache.SharedInformer) error {
 	err := workqueue.Watch(jobs, func(old, cur *batchv1.Job) {
 		if cur != nil {
-			s.queue.Add(workloadcontroller.KeyOf(cur))
+			c.queue.Add(workloadcontroller.KeyOf(cur))
 			return
 		}
-		s.queue.Add(workloadcontroller.KeyOf(old)) // remove it from the write cache
-		for _, p := range s.pods.ListOwned(old) {
-			s.orphanQueue.Add(workloadcontroller.KeyOf(p))
+		c.queue.Add(workloadcontroller.KeyOf(old)) // remove it from the write cache
+		for _, p := range c.pods.ListOwned(old) {
+			c.orphanQueue.Add(workloadcontroller.KeyOf(p))
 		}
 	})
 	if err != nil {
 		return err
 	}
-	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == Kind.Kind {
-			s.queue.Add(owner)
+			c.queue.Add(owner)
 		}
 	})
-	err = workqueue.Watch(s.podInformer, func(_, cur *corev1.Pod) {
+	err = workqueue.Watch(c.podInformer, func(_, cur *corev1.Pod) {
 		if cur != nil && isTracked(cur) {
-			if ref := metav1.GetControllerOfNoCopy(cur); ref == nil || ref.Kind == Kind.Kind && s.jobMissing(cur.Namespace, ref) {
-				s.orphanQueue.Add(workloadcontroller.KeyOf(cur))
+			if ref := metav1.GetControllerOfNoCopy(cur); ref == nil || ref.Kind == Kind.Kind && c.jobMissing(cur.Namespace, ref) {
+				c.orphanQueue.Add(workloadcontroller.KeyOf(cur))
 			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = workqueue.Watch(s.podInformer, func(old, cur *corev1.Pod) {
+	err = workqueue.Watch(c.podInformer, func(old, cur *corev1.Pod) {
 		if cur == nil || !isTracked(cur) {
-			s.untracked.observe(old, cur)
+			c.untracked.observe(old, cur)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, func(owner types.NamespacedName) { s.queue.AddAfter(owner, batchDelay) }, s.enqueueForOrphan)
+	return c.pods.Watch(Kind, func(owner types.NamespacedName) { c.queue.AddAfter(owner, batchDelay) }, c.enqueueForOrphan)
 }
 
 // jobMissing reports whether a pod's Job is missing in the cache.
-func (s *controller) jobMissing(namespace string, ref *metav1.OwnerReference) bool {
-	job, err := s.lister.Jobs(namespace).Get(ref.Name)
+func (c *controller) jobMissing(namespace string, ref *metav1.OwnerReference) bool {
+	job, err := c.lister.Jobs(namespace).Get(ref.Name)
 	return err != nil || job.UID != ref.UID
 }
 
 // enqueueForOrphan enqueues the Jobs that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod) {
+func (c *controller) enqueueForOrphan(p *corev1.Pod) {
 	if !isTracked(p) {
 		return
 	}
-	list, _ := s.lister.Jobs(p.Namespace).List(labels.Everything())
+	list, _ := c.lister.Jobs(p.Namespace).List(labels.Everything())
 	for _, job := range list {
 		if workloadcontroller.Selects(job.Spec.Selector, p) {
-			s.queue.Add(workloadcontroller.KeyOf(job))
+			c.queue.Add(workloadcontroller.KeyOf(job))
 		}
 	}
 }
 
 // sync reconciles one Job.
-func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
-	if job = s.writes.overlay(key, job); err != nil {
+func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	job, err := c.lister.Jobs(key.Namespace).Get(key.Name)
+	if job = c.writes.overlay(key, job); err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != managedBy {
 		return 0, nil
 	}
-	if err := s.pods.VerifyOverdue(ctx, job.UID); err != nil {
+	if err := c.pods.VerifyOverdue(ctx, job.UID); err != nil {
 		return 0, err
 	}
 	owner := &workloadcontroller.Owner{Kind: Kind, Object: job, Selector: selector, Adopts: isTracked, GetLive: func(ctx context.Context) (metav1.Object, error) {
-		return s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
+		return c.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
 	}}
-	pods, err := s.pods.Claim(ctx, owner)
+	pods, err := c.pods.Claim(ctx, owner)
 	if err != nil {
 		return 0, err
 	}
-	start := s.env.Now()
-	wake, action, err := s.apply(ctx, owner, job, pods)
-	s.metrics.observeSync(job, action, s.env.Since(start), err)
-	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(job.UID), wake), err
+	start := c.env.Now()
+	wake, action, err := c.apply(ctx, owner, job, pods)
+	c.metrics.observeSync(job, action, c.env.Since(start), err)
+	return workloadcontroller.EarliestRequeue(c.env.Now(), c.pods.RequeueAfter(job.UID), wake), err
 }

@@ -27,44 +27,44 @@ type untrackedPods struct {
 
 func newUntrackedPods() *untrackedPods { return &untrackedPods{pods: map[types.UID]bool{}} }
 
-func (f *untrackedPods) add(uid types.UID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pods[uid] = true
+func (u *untrackedPods) add(uid types.UID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pods[uid] = true
 }
 
-func (f *untrackedPods) has(uid types.UID) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.pods[uid]
+func (u *untrackedPods) has(uid types.UID) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.pods[uid]
 }
 
 // observe removes pods whose removal the cache shows. The pods may be nil.
-func (f *untrackedPods) observe(pods ...*corev1.Pod) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (u *untrackedPods) observe(pods ...*corev1.Pod) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for _, p := range pods {
 		if p != nil {
-			delete(f.pods, p.UID)
+			delete(u.pods, p.UID)
 		}
 	}
 }
 
 // untrack removes the finalizer of a pod. A deleted pod is no error.
-func (s *controller) untrack(ctx context.Context, p *corev1.Pod) error {
-	s.untracked.add(p.UID) // first, since the cache may be updated before the response arrives
+func (c *controller) untrack(ctx context.Context, p *corev1.Pod) error {
+	c.untracked.add(p.UID) // first, since the cache may be updated before the response arrives
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"$deleteFromPrimitiveList/finalizers":[%q]}}`, p.UID, batchv1.JobTrackingFinalizer)
-	_, err := s.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	s.untracked.observe(p)
+	c.untracked.observe(p)
 	return fmt.Errorf("removing the finalizer of pod %s/%s: %w", p.Namespace, p.Name, err)
 }
 
 // releaseOrphan removes the finalizer of a pod whose Job does not exist according to the API server.
-func (s *controller) releaseOrphan(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	obj, exists, err := s.podInformer.GetIndexer().GetByKey(key.String())
+func (c *controller) releaseOrphan(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	obj, exists, err := c.podInformer.GetIndexer().GetByKey(key.String())
 	p, ok := obj.(*corev1.Pod)
 	if err != nil || !exists || !ok || !isTracked(p) {
 		return 0, err
@@ -73,7 +73,7 @@ func (s *controller) releaseOrphan(ctx context.Context, key types.NamespacedName
 		if ref.Kind != Kind.Kind {
 			return 0, nil
 		}
-		job, err := s.client.BatchV1().Jobs(p.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		job, err := c.client.BatchV1().Jobs(p.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return 0, err
 		}
@@ -81,5 +81,5 @@ func (s *controller) releaseOrphan(ctx context.Context, key types.NamespacedName
 			return 0, nil
 		}
 	}
-	return 0, s.untrack(ctx, p)
+	return 0, c.untrack(ctx, p)
 }

@@ -19,27 +19,27 @@ import (
 )
 
 // apply plans and executes the changes for a ReplicaSet with these pods, and writes the status.
-func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
-	now := s.env.Now()
+func (c *controller) apply(ctx context.Context, owner *workloadcontroller.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
+	now := c.env.Now()
 	machine := conversion.ReplicaSet(rs)
 	observed, failures := convertPods(pods)
-	notBefore, backoffReason := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
-	plan := machine.Plan(now, observed, s.podsPerNode(rs, machine.Replicas, pods, observed), notBefore)
+	notBefore, backoffReason := c.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
+	plan := machine.Plan(now, observed, c.podsPerNode(rs, machine.Replicas, pods, observed), notBefore)
 	if plan.Delayed > 0 {
-		s.recordBackoff(owner.Object, notBefore, backoffReason)
+		c.recordBackoff(owner.Object, notBefore, backoffReason)
 	}
 	reason, message := "", ""
 	switch {
 	case plan.Create > 0:
-		_, err = workloadcontroller.SlowStartBatch(s.env, int(plan.Create), func(int) error {
-			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
+		_, err = workloadcontroller.SlowStartBatch(c.env, int(plan.Create), func(int) error {
+			return c.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
 		})
 		if workloadcontroller.IsNamespaceTerminating(err) {
 			err = nil // the namespace controller deletes the other objects
 		}
 		reason = workloadcontroller.FailedCreate
 	case len(plan.Delete) > 0:
-		_, err = workloadcontroller.SlowStartBatch(s.env, len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
+		_, err = workloadcontroller.SlowStartBatch(c.env, len(plan.Delete), func(i int) error { return c.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
 		reason = workloadcontroller.FailedDelete
 	}
 	if err == nil {
@@ -48,7 +48,7 @@ func (s *controller) apply(ctx context.Context, owner *workloadcontroller.Owner,
 		message = cmp.Or(errors.Unwrap(err), err).Error() // the error of the API server, as upstream does
 	}
 	plan.Status.Conditions = plan.Status.Conditions.WithReplicaFailure(now, reason, message)
-	if e := s.writeStatus(ctx, owner.Object, rs, &plan.Status); e != nil && err == nil {
+	if e := c.writeStatus(ctx, owner.Object, rs, &plan.Status); e != nil && err == nil {
 		err = e
 	}
 	return plan.Wake, err
@@ -66,7 +66,7 @@ func convertPods(pods []*corev1.Pod) (observed []workload.Pod, failures []worklo
 
 // podsPerNode counts, by node, the pods of the ReplicaSet and of the other ReplicaSets of its Deployment. It returns
 // nil if there are no pods to delete.
-func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, observed []workload.Pod) map[string]int {
+func (c *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, observed []workload.Pod) map[string]int {
 	if int(replicas) >= len(pods) {
 		return nil
 	}
@@ -75,10 +75,10 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 	if ref == nil {
 		return counts
 	}
-	siblings := workloadcontroller.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
+	siblings := workloadcontroller.Controlled[*appsv1.ReplicaSet](c.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
 	for _, sibling := range siblings {
 		if sibling.UID != rs.UID {
-			siblingPods, _ := convertPods(s.pods.ListOwned(sibling))
+			siblingPods, _ := convertPods(c.pods.ListOwned(sibling))
 			for node, n := range workload.CountActiveByNode(siblingPods) {
 				counts[node] += n
 			}
@@ -88,38 +88,38 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 }
 
 // recordBackoff records one event for each backoff.
-func (s *controller) recordBackoff(owner workloadcontroller.Object, until time.Time, reason string) {
-	s.mu.Lock()
-	recorded := s.backoffUntil[owner.GetUID()].Equal(until)
-	s.backoffUntil[owner.GetUID()] = until
-	for uid, t := range s.backoffUntil {
-		if s.env.Since(t) > time.Hour {
-			delete(s.backoffUntil, uid)
+func (c *controller) recordBackoff(owner workloadcontroller.Object, until time.Time, reason string) {
+	c.mu.Lock()
+	recorded := c.backoffUntil[owner.GetUID()].Equal(until)
+	c.backoffUntil[owner.GetUID()] = until
+	for uid, t := range c.backoffUntil {
+		if c.env.Since(t) > time.Hour {
+			delete(c.backoffUntil, uid)
 		}
 	}
-	s.mu.Unlock()
+	c.mu.Unlock()
 	if !recorded {
-		s.events.Event(owner, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
+		c.events.Event(owner, corev1.EventTypeWarning, workloadcontroller.BackOffReason, reason)
 	}
 }
 
 // writeStatus writes the status if it has changed.
-func (s *controller) writeStatus(ctx context.Context, owner workloadcontroller.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
+func (c *controller) writeStatus(ctx context.Context, owner workloadcontroller.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
 	status := appsv1.ReplicaSetStatus{
 		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, ObservedGeneration: n.Observed,
 	}
-	if s.kind == Kind {
+	if c.kind == Kind {
 		status.TerminatingReplicas = &n.Terminating
 	}
-	for _, c := range n.Conditions {
+	for _, condition := range n.Conditions {
 		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Changed),
+			Type: appsv1.ReplicaSetConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.NewTime(condition.Changed),
 		})
 	}
 	if equality.Semantic.DeepEqual(rs.Status, status) {
 		return nil
 	}
-	err := s.updateStatus(ctx, owner, status)
+	err := c.updateStatus(ctx, owner, status)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -60,14 +60,14 @@ func add(p *runner.Process, adapter kindAdapter, avoid *workloadcontroller.Avoid
 }
 
 // HasSynced implements runner.Controller.
-func (s *controller) HasSynced() bool { return s.informer.HasSynced() && s.pods.HasSynced() }
+func (c *controller) HasSynced() bool { return c.informer.HasSynced() && c.pods.HasSynced() }
 
 // Watch enqueues a ReplicaSet when it, its pods or its Holds change, or when a pod appears that it may adopt.
-func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	if err := workloadcontroller.IndexByController(s.informer); err != nil {
+func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
+	if err := workloadcontroller.IndexByController(c.informer); err != nil {
 		return err
 	}
-	err := workqueue.Watch(s.informer, func(old, cur metav1.Object) {
+	err := workqueue.Watch(c.informer, func(old, cur metav1.Object) {
 		if cur == nil {
 			cur = old
 		}
@@ -76,15 +76,15 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err != nil {
 		return err
 	}
-	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
-		if kind == s.kind.Kind {
+	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+		if kind == c.kind.Kind {
 			enqueue(owner)
 		}
 	})
-	return s.pods.Watch(s.kind, enqueue, func(p *corev1.Pod) {
-		list, _ := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
+	return c.pods.Watch(c.kind, enqueue, func(p *corev1.Pod) {
+		list, _ := c.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
 		for _, obj := range list {
-			if rs := s.toReplicaSet(obj); workloadcontroller.Selects(rs.Spec.Selector, p) {
+			if rs := c.toReplicaSet(obj); workloadcontroller.Selects(rs.Spec.Selector, p) {
 				enqueue(workloadcontroller.KeyOf(rs))
 			}
 		}
@@ -92,26 +92,26 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 }
 
 // Reconcile reconciles one ReplicaSet.
-func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	obj, exists, err := s.informer.GetIndexer().GetByKey(key.String())
+func (c *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	obj, exists, err := c.informer.GetIndexer().GetByKey(key.String())
 	if err != nil || !exists {
 		return 0, err
 	}
-	rs := s.toReplicaSet(obj)
+	rs := c.toReplicaSet(obj)
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return 0, nil // a malformed selector does not pass validation
 	}
-	if err := s.pods.VerifyOverdue(ctx, rs.UID); err != nil {
+	if err := c.pods.VerifyOverdue(ctx, rs.UID); err != nil {
 		return 0, err
 	}
-	owner := &workloadcontroller.Owner{Kind: s.kind, Object: obj.(workloadcontroller.Object), Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
-		return s.getLive(ctx, rs.Namespace, rs.Name)
+	owner := &workloadcontroller.Owner{Kind: c.kind, Object: obj.(workloadcontroller.Object), Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
+		return c.getLive(ctx, rs.Namespace, rs.Name)
 	}}
-	pods, err := s.pods.Claim(ctx, owner)
+	pods, err := c.pods.Claim(ctx, owner)
 	if err != nil {
 		return 0, err
 	}
-	wake, err := s.apply(ctx, owner, rs, pods)
-	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(rs.UID), wake), err
+	wake, err := c.apply(ctx, owner, rs, pods)
+	return workloadcontroller.EarliestRequeue(c.env.Now(), c.pods.RequeueAfter(rs.UID), wake), err
 }

@@ -21,9 +21,9 @@ import (
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 
 // createClaims creates the missing claims of an ordinal. It returns errStaleClaim if one is about to be deleted.
-func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, ordinal int32) error {
-	for _, c := range podtemplate.Claims(set, ordinal) {
-		existing, err := s.claims.PersistentVolumeClaims(c.Namespace).Get(c.Name)
+func (c *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, ordinal int32) error {
+	for _, claim := range podtemplate.Claims(set, ordinal) {
+		existing, err := c.claims.PersistentVolumeClaims(claim.Namespace).Get(claim.Name)
 		switch {
 		case err == nil && isStaleClaim(existing, podtemplate.StatefulPodName(set.Name, ordinal)):
 			return errStaleClaim
@@ -32,17 +32,17 @@ func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, 
 		case !apierrors.IsNotFound(err):
 			return err
 		}
-		c.OwnerReferences = claimOwners(set, nil, nil, false)
-		_, err = s.client.CoreV1().PersistentVolumeClaims(c.Namespace).Create(ctx, c, metav1.CreateOptions{})
+		claim.OwnerReferences = claimOwners(set, nil, nil, false)
+		_, err = c.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 		switch pod := podtemplate.StatefulPodName(set.Name, ordinal); {
 		case err == nil:
-			s.events.Eventf(set, corev1.EventTypeNormal, workloadcontroller.SuccessfulCreate, "create Claim %s Pod %s in StatefulSet %s success", c.Name, pod, set.Name)
+			c.events.Eventf(set, corev1.EventTypeNormal, workloadcontroller.SuccessfulCreate, "create Claim %s Pod %s in StatefulSet %s success", claim.Name, pod, set.Name)
 		case apierrors.IsAlreadyExists(err):
 		default:
 			if !workloadcontroller.IsNamespaceTerminating(err) {
-				s.events.Eventf(set, corev1.EventTypeWarning, workloadcontroller.FailedCreate, "create Claim %s for Pod %s in StatefulSet %s failed error: %s", c.Name, pod, set.Name, err)
+				c.events.Eventf(set, corev1.EventTypeWarning, workloadcontroller.FailedCreate, "create Claim %s for Pod %s in StatefulSet %s failed error: %s", claim.Name, pod, set.Name, err)
 			}
-			return fmt.Errorf("creating claim %s/%s: %w", c.Namespace, c.Name, err)
+			return fmt.Errorf("creating claim %s/%s: %w", claim.Namespace, claim.Name, err)
 		}
 	}
 	return nil
@@ -59,14 +59,14 @@ func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 // syncClaims sets the owners of claims according to the retention policy and labels adopted pods. It creates claims
 // that pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not
 // have their owners yet.
-func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, observed []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
+func (c *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, observed []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {
 		scaledDown := slices.Contains(scaled, i)
 		if !scaledDown {
-			errs = append(errs, s.setIdentity(ctx, set, p, observed[i].Ordinal))
+			errs = append(errs, c.setIdentity(ctx, set, p, observed[i].Ordinal))
 			if p.Status.Phase == corev1.PodPending && p.Spec.NodeName == "" && p.UID != "" && p.DeletionTimestamp == nil {
-				if err := s.createClaims(ctx, set, observed[i].Ordinal); !errors.Is(err, errStaleClaim) {
+				if err := c.createClaims(ctx, set, observed[i].Ordinal); !errors.Is(err, errStaleClaim) {
 					errs = append(errs, err)
 				}
 			}
@@ -75,7 +75,7 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 			if p.UID == "" {
 				continue
 			}
-			if err := s.syncClaim(ctx, set, p, claim.Name, scaledDown); err != nil {
+			if err := c.syncClaim(ctx, set, p, claim.Name, scaledDown); err != nil {
 				errs, unsynced = append(errs, err), append(unsynced, i)
 			}
 		}
@@ -83,28 +83,28 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 	return unsynced, errors.Join(errs...)
 }
 
-func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, scaledDown bool) error {
-	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
+func (c *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, scaledDown bool) error {
+	claim, err := c.claims.PersistentVolumeClaims(set.Namespace).Get(name)
 	if apierrors.IsNotFound(err) && scaledDown { // the cache may lag, and no later reconciliation reads the claim
-		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
+		claim, err = c.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading claim %s/%s: %w", set.Namespace, name, err)
-	case c.DeletionTimestamp != nil:
+	case claim.DeletionTimestamp != nil:
 		return nil
 	}
-	refs := claimOwners(set, p, c.OwnerReferences, scaledDown)
-	if equality.Semantic.DeepEqual(refs, c.OwnerReferences) {
+	refs := claimOwners(set, p, claim.OwnerReferences, scaledDown)
+	if equality.Semantic.DeepEqual(refs, claim.OwnerReferences) {
 		return nil
 	}
-	c = c.DeepCopy()
-	c.OwnerReferences = refs
-	_, err = s.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	claim = claim.DeepCopy()
+	claim.OwnerReferences = refs
+	_, err = c.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("changing the owners of claim %s/%s: %w", c.Namespace, c.Name, err)
+		return fmt.Errorf("changing the owners of claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
 	return nil
 }

@@ -74,36 +74,36 @@ func Add(p *runner.Process, avoid *workloadcontroller.AvoidHolds) error {
 }
 
 // HasSynced implements runner.Controller.
-func (s *controller) HasSynced() bool {
-	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
+func (c *controller) HasSynced() bool {
+	return !slices.ContainsFunc(c.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
 // Watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
-func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	err := workqueue.Watch(s.informer, func(old, cur *appsv1.StatefulSet) {
+func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
+	err := workqueue.Watch(c.informer, func(old, cur *appsv1.StatefulSet) {
 		if cur == nil {
 			cur = old
-			s.failures.Forget(old.UID)
+			c.failures.Forget(old.UID)
 		}
 		enqueue(workloadcontroller.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
-	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
 		if kind == Kind.Kind {
 			enqueue(owner)
 		}
 	})
-	if err := s.history.Watch(Kind, enqueue); err != nil {
+	if err := c.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
+	return c.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { c.enqueueForOrphan(p, enqueue) })
 }
 
 // enqueueForOrphan enqueues the StatefulSets that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
-	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
+func (c *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
+	list, _ := c.lister.StatefulSets(p.Namespace).List(labels.Everything())
 	for _, set := range list {
 		if workloadcontroller.Selects(set.Spec.Selector, p) {
 			enqueue(workloadcontroller.KeyOf(set))
@@ -112,8 +112,8 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.Namespac
 }
 
 // Reconcile reconciles one StatefulSet.
-func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
+func (c *controller) Reconcile(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	set, err := c.lister.StatefulSets(key.Namespace).Get(key.Name)
 	if err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
@@ -121,12 +121,12 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if err != nil {
 		return 0, nil // a malformed selector does not pass validation
 	}
-	if err := s.pods.VerifyOverdue(ctx, set.UID); err != nil {
+	if err := c.pods.VerifyOverdue(ctx, set.UID); err != nil {
 		return 0, err
 	}
 	owner := &workloadcontroller.Owner{Kind: Kind, Object: set, Selector: selector,
 		GetLive: func(ctx context.Context) (metav1.Object, error) {
-			return s.client.AppsV1().StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
+			return c.client.AppsV1().StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},
 		Adopts: func(p *corev1.Pod) bool {
 			_, member := podtemplate.Ordinal(set.Name, p.Name)
@@ -136,17 +136,17 @@ func (s *controller) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if set.DeletionTimestamp != nil {
 		return 0, nil // the garbage collector deletes or orphans its objects
 	}
-	revisions, err := s.history.Sync(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
+	revisions, err := c.history.Sync(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
 	if workloadcontroller.IsNamespaceTerminating(err) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	pods, err := s.pods.Claim(ctx, owner)
+	pods, err := c.pods.Claim(ctx, owner)
 	if err != nil {
 		return 0, err
 	}
-	wake, err := s.apply(ctx, owner, set, revisions, pods)
-	return workloadcontroller.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(set.UID), wake), err
+	wake, err := c.apply(ctx, owner, set, revisions, pods)
+	return workloadcontroller.EarliestRequeue(c.env.Now(), c.pods.RequeueAfter(set.UID), wake), err
 }

@@ -38,15 +38,15 @@ type Env struct {
 }
 
 // SetPodHook sets a function that may change bound pods before each step and reports whether it did. Nil removes it.
-func (s *Env) SetPodHook(f func(p *corev1.Pod) bool) {
+func (e *Env) SetPodHook(f func(p *corev1.Pod) bool) {
 	if f == nil {
 		f = func(*corev1.Pod) bool { return false }
 	}
-	s.podHook.Store(&f)
+	e.podHook.Store(&f)
 }
 
-func (s *Env) runPodHook(p *corev1.Pod) bool {
-	f := s.podHook.Load()
+func (e *Env) runPodHook(p *corev1.Pod) bool {
+	f := e.podHook.Load()
 	return f != nil && (*f)(p)
 }
 
@@ -87,14 +87,14 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 }
 
 // Process returns the process of the test's controllers.
-func (s *Env) Process(factory informers.SharedInformerFactory) runner.Process {
-	return runner.Process{Environment: runner.Production(), Client: s.Clientset, Informers: factory, Log: klog.Background()}
+func (e *Env) Process(factory informers.SharedInformerFactory) runner.Process {
+	return runner.Process{Environment: runner.Production(), Client: e.Clientset, Informers: factory, Log: klog.Background()}
 }
 
 // deletePod sets the deletion timestamp of a pod that runs or has a finalizer.
-func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
+func (e *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
 	gvr, name := a.GetResource(), a.(clienttesting.DeleteAction).GetName()
-	obj, err := s.Tracker().Get(gvr, Namespace, name)
+	obj, err := e.Tracker().Get(gvr, Namespace, name)
 	if err != nil {
 		return true, nil, err
 	}
@@ -105,31 +105,31 @@ func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
 	if p.DeletionTimestamp == nil {
 		p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	}
-	return true, nil, s.Tracker().Update(gvr, p, Namespace)
+	return true, nil, e.Tracker().Update(gvr, p, Namespace)
 }
 
 // runNodes advances the pods until ctx is done.
-func (s *Env) runNodes(ctx context.Context) error {
+func (e *Env) runNodes(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(time.Second):
 		}
-		for _, p := range s.Pods() {
-			if err := s.stepPod(ctx, &p); err != nil && !apierrors.IsNotFound(err) {
+		for _, p := range e.Pods() {
+			if err := e.stepPod(ctx, &p); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 		}
 	}
 }
 
-func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
-	pods := s.CoreV1().Pods(Namespace)
+func (e *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
+	pods := e.CoreV1().Pods(Namespace)
 	finished := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	switch {
 	case p.DeletionTimestamp != nil && finished && len(p.Finalizers) == 0:
-		return s.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), Namespace, p.Name)
+		return e.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), Namespace, p.Name)
 	case p.DeletionTimestamp != nil && !finished:
 		p.Status.Phase, p.Status.Conditions = corev1.PodFailed, nil
 	case finished:
@@ -138,7 +138,7 @@ func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
 		if p.Spec.NodeName = podtemplate.DaemonNode(p); p.Spec.NodeName == "" {
 			p.Spec.NodeName = "n1"
 		}
-	case s.runPodHook(p):
+	case e.runPodHook(p):
 	case p.Status.Phase == corev1.PodRunning:
 		return nil
 	default:
@@ -150,16 +150,16 @@ func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
 }
 
 // Settle sleeps for d and waits until all goroutines are idle.
-func (s *Env) Settle(d time.Duration) {
+func (e *Env) Settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // Pods returns the existing pods, sorted by name.
-func (s *Env) Pods() []corev1.Pod {
-	list, err := s.CoreV1().Pods(Namespace).List(s.Context(), metav1.ListOptions{})
+func (e *Env) Pods() []corev1.Pod {
+	list, err := e.CoreV1().Pods(Namespace).List(e.Context(), metav1.ListOptions{})
 	if err != nil {
-		s.Error(err)
+		e.Error(err)
 		return nil
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
@@ -167,19 +167,19 @@ func (s *Env) Pods() []corev1.Pod {
 }
 
 // AddNode creates a node.
-func (s *Env) AddNode(name string) {
-	s.Helper()
-	if _, err := s.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-		s.Fatal(err)
+func (e *Env) AddNode(name string) {
+	e.Helper()
+	if _, err := e.CoreV1().Nodes().Create(e.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		e.Fatal(err)
 	}
 }
 
 // EventCount counts the events with a reason. Events of the same instant have the same name and count as one.
-func (s *Env) EventCount(reason string) (n int) {
-	s.Helper()
-	list, err := s.CoreV1().Events(Namespace).List(s.Context(), metav1.ListOptions{})
+func (e *Env) EventCount(reason string) (n int) {
+	e.Helper()
+	list, err := e.CoreV1().Events(Namespace).List(e.Context(), metav1.ListOptions{})
 	if err != nil {
-		s.Fatal(err)
+		e.Fatal(err)
 	}
 	for i := range list.Items {
 		if list.Items[i].Reason == reason {

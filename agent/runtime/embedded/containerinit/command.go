@@ -24,7 +24,7 @@ const (
 func runExec(s *Spec) error {
 	// After setns this thread cannot create threads. While it is locked, the runtime creates them from another thread.
 	runtime.LockOSThread()
-	cgroupFDs, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.CgroupProcs)
 	if err != nil {
 		return err
 	}

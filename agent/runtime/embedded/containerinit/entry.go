@@ -82,7 +82,7 @@ func runInit(s *Spec) error {
 	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS); err != nil {
 		return wrapError("joining the sandbox's namespaces", err)
 	}
-	cgroupFDs, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.CgroupProcs)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func runSandbox(s *Spec) error {
 			return wrapError("setting sysctl "+name+" to "+value, err)
 		}
 	}
-	cgroupFDs, err := openCgroups(s.Joins)
+	cgroupFDs, err := openCgroups(s.CgroupProcs)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import "syscall"
 // mount or of its part SubPath. Symbolic links of the image do not leave the image.
 func (m *Mount) cloneImage() (fd int, isFile bool, err error) {
 	// Without a writable layer overlayfs requires two layers; the empty directory is the lowest.
-	image := Root{At: m.Source, Lower: append(m.Lower[:len(m.Lower):len(m.Lower)], m.Source)}
+	image := Root{MountPoint: m.Source, Lower: append(m.Lower[:len(m.Lower):len(m.Lower)], m.Source)}
 	if err := image.mount(); err != nil {
 		return -1, false, err
 	}

@@ -18,7 +18,7 @@ func (m *Mount) Describe() string {
 	return m.Type
 }
 
-// mountInto mounts m inside of root.
+// mountInto mounts m inside of the directory that root refers to.
 func (m *Mount) mountInto(root int) error {
 	var fd int
 	var err error
@@ -51,11 +51,11 @@ func (m *Mount) mountInto(root int) error {
 }
 
 // cloneSource returns a detached copy of the mount tree at Source, and whether Source is a file. If
-// Make is set, it creates a missing Source as a directory.
+// CreateSource is set, it creates a missing Source as a directory.
 func (m *Mount) cloneSource() (fd int, isFile bool, err error) {
 	var info syscall.Stat_t
 	err = syscall.Stat(m.Source, &info)
-	if err == syscall.ENOENT && m.Make {
+	if err == syscall.ENOENT && m.CreateSource {
 		if err = os.MkdirAll(m.Source, 0o755); err == nil {
 			err = syscall.Stat(m.Source, &info)
 		}
@@ -79,7 +79,7 @@ func (m *Mount) cloneTree(path string) (int, error) {
 	}
 	err = mountSetattr(fd, true, mountAttr{propagation: propagation})
 	if err == nil && m.Flags != 0 {
-		err = mountSetattr(fd, m.Deep, mountAttr{set: m.Flags})
+		err = mountSetattr(fd, m.Recursive, mountAttr{set: m.Flags})
 	}
 	if err != nil {
 		_ = syscall.Close(fd)

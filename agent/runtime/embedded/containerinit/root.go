@@ -12,12 +12,12 @@ import (
 func (s *Spec) setupRoot() error {
 	// Mounts in the container do not propagate to the host. Unmounts on the host do propagate into the container.
 	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
-		return wrapError("making mounts private", err)
+		return wrapError("making mounts slaves of the host's", err)
 	}
 	if err := s.Root.mount(); err != nil {
 		return err
 	}
-	root, err := syscall.Open(s.Root.At, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	root, err := syscall.Open(s.Root.MountPoint, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return wrapError("opening the root", err)
 	}
@@ -39,11 +39,11 @@ func (s *Spec) setupRoot() error {
 	if err := linkDevices(root, s.Terminal); err != nil {
 		return err
 	}
-	if err := pivotRoot(s.Root.At); err != nil {
+	if err := pivotRoot(s.Root.MountPoint); err != nil {
 		return err
 	}
 	if s.Root.Readonly {
-		if err := remount("/", ReadOnly|NoDevices); err != nil {
+		if err := remount("/", ReadOnly|NoDev); err != nil {
 			return wrapError("making the root read-only", err)
 		}
 	}
@@ -101,9 +101,9 @@ func (r *Root) mount() error {
 	if len(options) >= os.Getpagesize() {
 		return &startError{"the image has too many layers: flatten it", 128}
 	}
-	err := syscall.Mount("overlay", r.At, "overlay", flags, options+volatile)
+	err := syscall.Mount("overlay", r.MountPoint, "overlay", flags, options+volatile)
 	if err == syscall.EINVAL && volatile != "" { // kernels before 5.10 do not have this option
-		err = syscall.Mount("overlay", r.At, "overlay", flags, options)
+		err = syscall.Mount("overlay", r.MountPoint, "overlay", flags, options)
 	}
 	return wrapError("mounting the image's layers", err)
 }
@@ -159,7 +159,7 @@ func pivotRoot(dir string) error {
 
 // maskPaths hides the masked paths and makes the read-only paths read-only.
 func (s *Spec) maskPaths() error {
-	for _, p := range s.Masked {
+	for _, p := range s.MaskedPaths {
 		info, err := os.Stat(p)
 		if err != nil {
 			continue // the path does not exist here
@@ -173,13 +173,13 @@ func (s *Spec) maskPaths() error {
 			return wrapError("masking "+p, err)
 		}
 	}
-	for _, p := range s.Readonly {
+	for _, p := range s.ReadonlyPaths {
 		if _, err := os.Stat(p); err != nil {
 			continue
 		}
 		err := syscall.Mount(p, p, "", syscall.MS_BIND|syscall.MS_REC, "")
 		if err == nil {
-			err = remount(p, ReadOnly|NoSetuid|NoDevices|NoPrograms)
+			err = remount(p, ReadOnly|NoSUID|NoDev|NoExec)
 		}
 		if err != nil {
 			return wrapError("making "+p+" read-only", err)
@@ -188,7 +188,7 @@ func (s *Spec) maskPaths() error {
 	return nil
 }
 
-// remount sets MOUNT_ATTR_ flags of the mount at path.
+// remount adds mount attributes, such as ReadOnly, to the mount at path.
 func remount(path string, flags uint64) error {
 	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -16,18 +16,19 @@ const (
 	ProcessFD = 5 // a pidfd of the sandbox (Init) or the container's init process (Exec), or the program to execute (Sandbox)
 )
 
-// Spec describes the process to run. Running containers keep it as init.json, so the field names
-// must not change.
+// Spec describes the process to run. Running containers keep it as init.json, which a newer agent
+// reads, so the JSON names must not change.
 type Spec struct {
-	// Joins are the cgroup.procs files of the cgroups to join.
-	Joins []string
-	Root  *Root `json:",omitempty"` // only for a new container
+	// CgroupProcs are the cgroup.procs files of the cgroups to join.
+	CgroupProcs []string `json:"Joins"`
+	Root        *Root    `json:",omitempty"` // only for a new container
 	// Mounts are mounted in this order.
 	Mounts []Mount `json:",omitempty"`
-	// Masked paths are hidden; Readonly paths are read-only.
-	Masked, Readonly []string `json:",omitempty"`
-	Hostname         string   `json:",omitempty"`
-	// Sysctls are set in the namespaces of the process. The names contain dots.
+	// MaskedPaths are hidden from the container. ReadonlyPaths are read-only.
+	MaskedPaths   []string `json:"Masked,omitempty"`
+	ReadonlyPaths []string `json:"Readonly,omitempty"`
+	Hostname      string   `json:",omitempty"`
+	// Sysctls are set in the namespaces of the process. The keys contain dots, for example net.core.somaxconn.
 	Sysctls map[string]string `json:",omitempty"`
 
 	Args []string
@@ -47,9 +48,9 @@ type Spec struct {
 
 // Root describes a container's root file system.
 type Root struct {
-	At          string   // mount point
-	Lower       []string // topmost first
-	Upper, Work string   // empty: no writable layer
+	MountPoint  string   `json:"At"`
+	Lower       []string // read-only layers, topmost first
+	Upper, Work string   // the writable layer and overlayfs's work directory; empty: no writable layer
 	Readonly    bool
 }
 
@@ -62,14 +63,15 @@ type Mount struct {
 	// Lower are the layers of an image, topmost first. SubPath is the path in the image to mount.
 	Lower   []string `json:",omitempty"`
 	SubPath string   `json:",omitempty"`
-	// Make creates Source as a directory if it does not exist, for hostPath volumes without a type.
-	Make   bool `json:",omitempty"`
-	Target string
-	// Flags are MOUNT_ATTR_ bits.
+	// CreateSource creates Source as a directory if it does not exist, for hostPath volumes without a type.
+	CreateSource bool   `json:"Make,omitempty"`
+	Target       string // path of the mount point in the container
+	// Flags are mount attributes: ReadOnly, NoSUID, NoDev, NoExec.
 	Flags uint64 `json:",omitempty"`
-	// Deep applies Flags recursively.
-	Deep bool `json:",omitempty"`
-	// Slave propagates later mounts of the host into the container.
+	// Recursive applies Flags to all mounts of the tree at Source (AT_RECURSIVE).
+	Recursive bool `json:"Deep,omitempty"`
+	// Slave sets slave propagation: later mounts of the host below Source appear in the container. Otherwise the mount
+	// is private.
 	Slave bool `json:",omitempty"`
 	// Options are file system options, "name=value".
 	Options []string `json:",omitempty"`
@@ -77,12 +79,12 @@ type Mount struct {
 	Optional bool `json:",omitempty"`
 }
 
-// MOUNT_ATTR_ constants.
+// Mount attributes of mount_setattr(2).
 const (
-	ReadOnly   = 0x1
-	NoSetuid   = 0x2
-	NoDevices  = 0x4
-	NoPrograms = 0x8
+	ReadOnly = 0x1 // MOUNT_ATTR_RDONLY
+	NoSUID   = 0x2 // MOUNT_ATTR_NOSUID
+	NoDev    = 0x4 // MOUNT_ATTR_NODEV
+	NoExec   = 0x8 // MOUNT_ATTR_NOEXEC
 )
 
 // User is the user of the program.
@@ -92,7 +94,7 @@ type User struct {
 	Name     string  `json:",omitempty"`
 	UID, GID *uint32 `json:",omitempty"`
 	Groups   []uint32
-	// Merge adds the user's groups from the image's /etc/group.
+	// Merge adds the groups that the image's /etc/group gives the user: the supplementalGroupsPolicy Merge.
 	Merge bool
 }
 

@@ -87,9 +87,10 @@ func moveMount(from, to int) error {
 // mountAttr is the kernel's struct mount_attr.
 type mountAttr struct{ set, _, propagation, _ uint64 }
 
-func mountSetattr(fd int, deep bool, a mountAttr) error {
+// mountSetattr changes the mount that fd refers to and, if recursive is set, all mounts below it.
+func mountSetattr(fd int, recursive bool, a mountAttr) error {
 	flags := uintptr(atEmptyPath)
-	if deep {
+	if recursive {
 		flags |= atRecursive
 	}
 	_, err := syscall6(callMountSetattr, uintptr(fd), bytePtr(""), flags, pin(&a), unsafe.Sizeof(a))
