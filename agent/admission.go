@@ -115,7 +115,7 @@ func (a *Agent) qosClass(m *model.Pod) preemption.QoS {
 // predicate that preemption cannot resolve.
 func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 	d := denials[0]
-	if p.object.Spec.Priority != nil && *p.object.Spec.Priority >= nodepressure.CriticalPriority {
+	if p.object.Spec.Priority != nil && *p.object.Spec.Priority >= model.SystemCriticalPriority {
 		if i := slices.IndexFunc(denials, func(d placement.AdmissionResult) bool { return d.Resource == "" }); i >= 0 {
 			d = denials[i]
 		}

@@ -189,7 +189,7 @@ func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 		if current, replaced := round.PodStats[key]; replaced {
 			usage, known = current, true
 		}
-		q := nodepressure.Pod{Pod: r.converter.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
+		q := nodepressure.Pod{Pod: r.converter.Pod(p), EvictionSpec: conversion.EvictionSpec(p)}
 		if known && !usage.Missing {
 			q.Stats = usage.stats()
 		}
@@ -233,7 +233,7 @@ func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.vector.AdmitPods {
 		p := &r.vector.AdmitPods[i]
-		if ok, _, message := r.machine.Admit(r.converter.Pod(p), conversion.PressureTerms(p)); !ok {
+		if ok, _, message := r.machine.Admit(r.converter.Pod(p), conversion.EvictionSpec(p)); !ok {
 			names = append(names, p.Name)
 			round["rejectMessage"] = message
 		}

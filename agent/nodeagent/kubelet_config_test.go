@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/shutdown"
 	"github.com/berthproject/berth/internal/config"
 )
@@ -68,7 +69,7 @@ func TestPodsLimits(t *testing.T) {
 func TestKubeletConversions(t *testing.T) {
 	for fields, want := range map[string][]shutdown.Class{
 		``: nil,
-		`,"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"`:                {{Priority: 0, Grace: 20 * time.Second}, {Priority: shutdown.CriticalPriority, Grace: 10 * time.Second}},
+		`,"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"`:                {{Priority: 0, Grace: 20 * time.Second}, {Priority: model.SystemCriticalPriority, Grace: 10 * time.Second}},
 		`,"shutdownGracePeriodByPodPriority":[{"priority":5,"shutdownGracePeriodSeconds":7}]`: {{Priority: 5, Grace: 7 * time.Second}},
 	} {
 		if got := shutdownClasses(kubelet(t, fields).Shutdown); !slices.Equal(got, want) {

@@ -14,7 +14,7 @@ import (
 
 // Admit returns the reason for which the node rejects the pod now, or nil.
 func (s *Manager) Admit(pod *corev1.Pod) *agent.Rejection {
-	p, terms := s.converter.Pod(pod), conversion.PressureTerms(pod)
+	p, terms := s.converter.Pod(pod), conversion.EvictionSpec(pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ok, reason, message := s.machine.Admit(p, terms); !ok {

@@ -16,7 +16,7 @@ func TestReportNamesTheNextVictim(t *testing.T) {
 		spec.Requests.Memory = request
 		return nodepressure.Pod{Pod: &model.Pod{Namespace: "shop", Name: name, UID: name, Spec: spec}, Stats: &nodepressure.PodStats{MemoryKnown: true, Memory: used}}
 	}
-	pods := []nodepressure.Pod{pod("within", 0, 500*mi, 400*mi), pod("ending", 0, 0, 900*mi), pod("hog", 0, 100*mi, 700*mi), pod("system", nodepressure.CriticalPriority, 0, 900*mi)}
+	pods := []nodepressure.Pod{pod("within", 0, 500*mi, 400*mi), pod("ending", 0, 0, 900*mi), pod("hog", 0, 100*mi, 700*mi), pod("system", model.SystemCriticalPriority, 0, 900*mi)}
 	now := time.Unix(1000, 0)
 	pods[1].TerminatesBy = now.Add(time.Minute)
 	m := nodepressure.New(nodepressure.Config{Thresholds: []nodepressure.Threshold{

@@ -167,7 +167,7 @@ func (p *Pods) syncEntries(list []*corev1.Pod) {
 		}
 		e.generation = p.generation
 		if e.pod == nil || e.pod != pod && e.pod.ResourceVersion != pod.ResourceVersion {
-			e.observation = nodepressure.Pod{Pod: p.converter.Pod(pod), EvictionSpec: conversion.PressureTerms(pod)}
+			e.observation = nodepressure.Pod{Pod: p.converter.Pod(pod), EvictionSpec: conversion.EvictionSpec(pod)}
 			e.updateContainers(pod)
 		}
 		e.pod = pod

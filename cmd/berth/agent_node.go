@@ -15,6 +15,7 @@ import (
 
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/localnodes"
 )
@@ -44,7 +45,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "node-ip", "", "IP address of the node (default: that of the default route)")
 	flags.StringVar(&f.podCIDR, "pod-cidr", "", "podCIDR of a Node that has none (default with the embedded runtime: allocated by a controller, else a free /24 of 10.192.0.0/11)")
 	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
-	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root file system has fewer MiB available")
+	flags.Int64Var(&f.lowDisk, lowDiskFlag, nodepressure.DefaultDiskReserve>>20, "the node accepts no new pods if the image or root file system has fewer MiB available")
 	insecureRegistryFlag(flags, &f.insecureRegistries)
 }
 

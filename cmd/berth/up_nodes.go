@@ -21,6 +21,7 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/localnodes"
@@ -67,7 +68,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.allowSimulated, "allow-simulated", false, "if this machine cannot run the nodes of --real-node or --virtual-nodes, print a warning and use simulated nodes instead")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
-	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
+	flags.Int64Var(&f.lowDisk, lowDiskFlag, nodepressure.DefaultDiskReserve>>20, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
 	insecureRegistryFlag(flags, &f.insecureRegistries)
 	f.kubelet.addFlags(flags)
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")

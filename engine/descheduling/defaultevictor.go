@@ -7,10 +7,6 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// systemCritical is the value of PriorityClass system-cluster-critical; that of
-// system-node-critical is higher.
-const systemCritical int32 = 2_000_000_000
-
 // defaultEvictor is the DefaultEvictor plugin: it decides which pods a profile protects.
 type defaultEvictor struct {
 	*DefaultEvictorArgs
@@ -22,7 +18,7 @@ type defaultEvictor struct {
 
 // newDefaultEvictor returns the evictor of a profile, or the reason why it cannot be created.
 func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reason string) {
-	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: systemCritical}
+	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: model.SystemCriticalPriority}
 	switch {
 	case a.Priority.Value != nil:
 		e.threshold = *a.Priority.Value
@@ -33,8 +29,8 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reas
 		}
 		e.threshold = v
 	}
-	if e.threshold > systemCritical {
-		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, the priority of system-critical pods", e.threshold, systemCritical)
+	if e.threshold > model.SystemCriticalPriority {
+		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, the priority of system-critical pods", e.threshold, model.SystemCriticalPriority)
 	}
 	for _, n := range r.Snapshot.Nodes {
 		if !n.NotReady && (a.NodeSelector == nil || a.NodeSelector.Matches(n.Labels)) {

@@ -29,7 +29,7 @@ var protections = []struct {
 		disable: func(a *DefaultEvictorArgs) { a.ProtectDaemonSets = false }},
 	{name: "local storage", pod: func(p *Pod) { p.Details.LocalStorage = true },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectLocalStorage = false }},
-	{name: "critical", pod: priority(systemCritical), disable: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
+	{name: "critical", pod: priority(model.SystemCriticalPriority), disable: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
 	{name: "threshold", pod: priority(7), enable: func(a *DefaultEvictorArgs) { v := int32(7); a.Priority.Value = &v },
 		disable: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
 	{name: "threshold by class", pod: priority(7), enable: func(a *DefaultEvictorArgs) { a.Priority.Name = "seven" },
@@ -116,7 +116,7 @@ func TestMinReplicasWithSeveralOwners(t *testing.T) {
 // TestPriorityThresholdTooHigh checks that a threshold above the priority of critical pods is an
 // error, because it would not protect them.
 func TestPriorityThresholdTooHigh(t *testing.T) {
-	args, v := defaultArgs(), systemCritical+1
+	args, v := defaultArgs(), model.SystemCriticalPriority+1
 	args.Priority.Value = &v
 	want := "priorityThreshold: 2000000001 is above 2000000000, the priority of system-critical pods"
 	if _, reason := newDefaultEvictor(NewRound(testSnapshot(nil), &Policy{}, &fakeMover{}), &args); reason != want {

@@ -30,9 +30,9 @@ type Node struct {
 	Pods     []*Pod // sorted by namespace and name
 }
 
-// Usage is measured usage (metrics.k8s.io) by node name and pod UID.
+// Usage is measured usage (metrics.k8s.io).
 type Usage struct {
-	Nodes, Pods map[string]model.Resources
+	Nodes, Pods map[string]model.Resources // Nodes by name, Pods by UID
 }
 
 // Pod is a pod with what descheduling reads beyond scheduling.

@@ -67,9 +67,9 @@ type WeightedPodAffinityTerm struct {
 type SpreadConstraint struct {
 	TopologyKey string
 	MaxSkew     int32
-	MinDomains  int32 // 1 if not set
-	Hard        bool  // DoNotSchedule
-	Selector    *Selector
+	MinDomains  int32     // 1 if not set
+	Hard        bool      // DoNotSchedule
+	Selector    *Selector // nil matches no pod, unless MatchLabelKeys are set
 	// MatchLabelKeys are keys whose values in the pod's labels are added to the selector.
 	MatchLabelKeys []string
 	// IgnoreAffinity includes nodes that do not match the pod's node affinity

@@ -20,7 +20,8 @@ type SpreadGroup struct {
 type Budget struct {
 	Namespace, Name string
 	UID             string
-	// Selector may be nil or empty; readers treat these differently.
+	// Selector selects the pods of the namespace; nil selects none. The budget.Rule determines whether an empty one
+	// selects all.
 	Selector *Selector
 	// MinAvailable and MaxUnavailable are from the specification; at most one is set.
 	MinAvailable, MaxUnavailable IntOrPercent

@@ -20,11 +20,11 @@ func (t HoldType) String() string { return [...]string{"Reserve", "Avoid"}[t] }
 type Hold struct {
 	Namespace, Name string
 	Type            HoldType
-	Owner           Owner  // controller of the pods
-	Node            string // name
-	Cause           string // Pressure, Admission, Descheduling, ...
-	Count           int32  // number of the owner's pods that were displaced for this cause; at least 1
-	Created, Until  time.Time
+	Owner           Owner     // controller of the pods
+	Node            string    // name
+	Cause           string    // Pressure, Admission, Descheduling, ...
+	Count           int32     // number of the owner's pods that were displaced for this cause; at least 1
+	Created, Until  time.Time // Until is the expiry
 	// Victim is the UID of the evicted pod, VictimName its name.
 	Victim, VictimName string
 	// Placeholder stands for the reserved capacity of a Reserve Hold: a pod with the requests,

@@ -2,6 +2,10 @@ package model
 
 import "time"
 
+// SystemCriticalPriority is the value of the PriorityClass system-cluster-critical. Pods of this or a higher
+// priority are critical.
+const SystemCriticalPriority int32 = 2_000_000_000
+
 // Pod is a pod as scheduling reads it: identity, node, status and the shared
 // specification.
 type Pod struct {

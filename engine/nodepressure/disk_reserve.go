@@ -35,7 +35,7 @@ type DiskReserveConfig struct {
 
 // The defaults of DiskReserveConfig, and how long DiskReserve caches the space of a filesystem.
 const (
-	DefaultDiskReserve           = 256 << 20
+	DefaultDiskReserve           = 256 << 20 // bytes of each filesystem
 	DefaultDiskReserveTransition = 5 * time.Minute
 	spaceCacheTTL                = 2 * time.Second
 )

@@ -50,6 +50,10 @@ func (Evict) effect()                {}
 func (NoVictim) effect()             {}
 func (ConditionChanged) effect()     {}
 
+// EvictionMessagePrefix is the start of the message of an eviction for a threshold. The name of the
+// resource and a full stop follow it.
+const EvictionMessagePrefix = "The node was low on resource: "
+
 // Reasons, annotations and causes, as in the kubelet.
 const (
 	ReasonEvicted              = "Evicted"

@@ -64,7 +64,7 @@ func (r *randomSource) pod(i int) Pod {
 		p.Stats = nil
 		return p
 	case 1:
-		p.Spec.Priority = CriticalPriority
+		p.Spec.Priority = model.SystemCriticalPriority
 	}
 	fs := func() FsStats { return FsStats{Known: true, Bytes: int64(r.n(4)) * 40 * mi, Inodes: int64(r.n(4))} }
 	p.EvictionSpec.Volumes = []Volume{{Name: "v", Local: r.n(2) == 0}}

@@ -24,7 +24,7 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	if t.Signal.decimal() {
 		available.Format = Decimal
 	}
-	text := fmt.Sprintf("The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, available)
+	text := fmt.Sprintf(EvictionMessagePrefix+"%s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, available)
 	if m.forecast.exhausted && t.Signal == MemoryAvailable && available.Amount >= need.Amount {
 		text += fmt.Sprintf("It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
 	}

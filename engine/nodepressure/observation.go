@@ -42,8 +42,8 @@ type PageCache struct {
 // FsStats is the usage of a container's writable layer, its logs or a volume. If Known is false, it was not measured.
 type FsStats struct {
 	Known  bool
-	Bytes  int64
-	Inodes int64
+	Bytes  int64 // used
+	Inodes int64 // used
 }
 
 // PodStats is the usage of a pod.
@@ -72,7 +72,7 @@ type ContainerStats struct {
 // VolumeStats is the usage of a volume.
 type VolumeStats struct {
 	Name string
-	// Claim and Limit are the name and the capacity of a PersistentVolumeClaim whose file system does not enforce the
+	// Claim and Limit are the name and the capacity in bytes of a PersistentVolumeClaim whose file system does not enforce the
 	// capacity. They are "" and 0 for other volumes.
 	Claim string
 	Limit int64

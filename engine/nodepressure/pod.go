@@ -61,11 +61,8 @@ func (p *Pod) overhead() *model.Resources {
 	return &p.EvictionSpec.Overhead
 }
 
-// CriticalPriority is the lowest priority of critical pods: that of system-cluster-critical.
-const CriticalPriority = 2_000_000_000
-
 // Critical reports whether a pod is exempt from eviction and always admitted. Critical pods are
-// static pods, mirror pods, and pods with at least CriticalPriority. spec may be nil.
+// static pods, mirror pods, and pods of at least model.SystemCriticalPriority. spec may be nil.
 func Critical(p *model.Pod, spec *EvictionSpec) bool {
-	return p.Mirror || spec != nil && spec.Static || p.Spec.Priority >= CriticalPriority
+	return p.Mirror || spec != nil && spec.Static || p.Spec.Priority >= model.SystemCriticalPriority
 }

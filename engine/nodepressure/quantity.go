@@ -2,7 +2,7 @@ package nodepressure
 
 import "strconv"
 
-// Quantity is an amount as Kubernetes prints it.
+// Quantity is an amount, in bytes or counts, as Kubernetes prints it.
 type Quantity struct {
 	Amount int64
 	Format Format

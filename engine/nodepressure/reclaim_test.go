@@ -75,7 +75,7 @@ func TestReclaimShortensLongGracePeriod(t *testing.T) {
 func TestNoVictim(t *testing.T) {
 	m := hardMemory(AllOptions())
 	p := memoryPod("critical", 500)
-	p.Spec.Priority = CriticalPriority
+	p.Spec.Priority = model.SystemCriticalPriority
 	effects, _ := m.Step(at(0), memoryObservation(0, 50, p))
 	if want := []Effect{ConditionChanged{model.MemoryPressure}, ThresholdMet{MemoryAvailable, Memory}, NoVictim{MemoryAvailable}}; !slices.Equal(effects, want) {
 		t.Errorf("got %v, want %v", effects, want)

@@ -14,7 +14,7 @@ func TestStateAgreesWithTheEviction(t *testing.T) {
 	pod := func(name string, priority int32, used int64) Pod {
 		return Pod{Pod: &model.Pod{Name: name, UID: name, Spec: &model.PodSpec{Priority: priority}}, Stats: &PodStats{MemoryKnown: true, Memory: used}}
 	}
-	pods := []Pod{pod("system", CriticalPriority, 900*mi), pod("important", 10, 500*mi), pod("batch", 0, 100*mi), {Pod: &model.Pod{Name: "new", UID: "new", Spec: &model.PodSpec{Priority: CriticalPriority}}}}
+	pods := []Pod{pod("system", model.SystemCriticalPriority, 900*mi), pod("important", 10, 500*mi), pod("batch", 0, 100*mi), {Pod: &model.Pod{Name: "new", UID: "new", Spec: &model.PodSpec{Priority: model.SystemCriticalPriority}}}}
 	m := New(Config{Thresholds: []Threshold{{Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}}})
 	o := Observation{Pods: func() []Pod { return pods }}
 	o.Signals[MemoryAvailable] = Stat{Known: true, Available: 50 * mi, Capacity: 4096 * mi}

@@ -12,14 +12,12 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-const systemCritical = 2_000_000_000
-
 // qosByName returns the class by the pod's name: b BestEffort, u Burstable, g Guaranteed.
 func qosByName(p *model.Pod) preemption.QoS {
 	return map[byte]preemption.QoS{'b': preemption.BestEffort, 'u': preemption.Burstable, 'g': preemption.Guaranteed}[p.Name[0]]
 }
 
-func isCritical(p *model.Pod) bool { return p.Spec.Priority >= systemCritical }
+func isCritical(p *model.Pod) bool { return p.Spec.Priority >= model.SystemCriticalPriority }
 
 func podWithRequests(name string, cpu, memory int64, priority int32) *model.Pod {
 	return &model.Pod{Namespace: "d", Name: name, UID: name, NodeName: "n",
@@ -45,7 +43,7 @@ func victimNames(pod *model.Pod, pods ...*model.Pod) string {
 }
 
 func TestVictimsForCriticalPod(t *testing.T) {
-	pod := podWithRequests("c", 1000, 1000, systemCritical)
+	pod := podWithRequests("c", 1000, 1000, model.SystemCriticalPriority)
 	for name, tc := range map[string]struct {
 		pods []*model.Pod
 		want string
@@ -56,8 +54,8 @@ func TestVictimsForCriticalPod(t *testing.T) {
 		"guaranteed pods last":                         {[]*model.Pod{podWithRequests("u1", 600, 600, 0), podWithRequests("g1", 500, 500, 0), podWithRequests("g2", 2900, 2900, 0)}, "u1 g1"},
 		"the victim that leaves the smallest shortage": {[]*model.Pod{podWithRequests("u1", 3000, 0, 0), podWithRequests("u2", 400, 3000, 0), podWithRequests("u3", 600, 1000, 0)}, "u3 u1"},
 		"the smaller of equal victims":                 {[]*model.Pod{podWithRequests("u1", 2000, 2200, 0), podWithRequests("u2", 2000, 1800, 0)}, "u2"},
-		"critical pods are not victims":                {[]*model.Pod{podWithRequests("u1", 4000, 4000, systemCritical)}, "insufficient"},
-		"critical pods of lower priority are victims":  {[]*model.Pod{podWithRequests("u1", 4000, 4000, systemCritical-1)}, "u1"},
+		"critical pods are not victims":                {[]*model.Pod{podWithRequests("u1", 4000, 4000, model.SystemCriticalPriority)}, "insufficient"},
+		"critical pods of lower priority are victims":  {[]*model.Pod{podWithRequests("u1", 4000, 4000, model.SystemCriticalPriority-1)}, "u1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := victimNames(pod, tc.pods...); got != tc.want {
@@ -72,10 +70,10 @@ func TestVictimsForCriticalPod(t *testing.T) {
 func TestCriticalPodFitsAfterEviction(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		pod := podWithRequests("c", rnd.Int64N(4001), rnd.Int64N(4001), systemCritical)
+		pod := podWithRequests("c", rnd.Int64N(4001), rnd.Int64N(4001), model.SystemCriticalPriority)
 		var pods []*model.Pod
 		for i := range rnd.IntN(10) + 1 {
-			pods = append(pods, podWithRequests(string("bug"[rnd.IntN(3)])+string(rune('0'+i)), rnd.Int64N(1000), rnd.Int64N(1000), int32(rnd.IntN(2)*systemCritical)))
+			pods = append(pods, podWithRequests(string("bug"[rnd.IntN(3)])+string(rune('0'+i)), rnd.Int64N(1000), rnd.Int64N(1000), rnd.Int32N(2)*model.SystemCriticalPriority))
 		}
 		got := victimNames(pod, pods...)
 		remaining := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return slices.Contains(strings.Fields(got), p.Name) })

@@ -14,7 +14,7 @@ type ledger struct {
 	state       *cluster.State
 	version     uint64
 	entries     []budgetEntry      // sorted by namespace and name of the budget
-	byNamespace map[string][]int32 // indices of a namespace's entries
+	byNamespace map[string][]int32 // indexes of a namespace's entries
 	evicted     []int32            // scratch of violates, by entry
 	touched     []int32            // entries with a nonzero count in evicted
 }
@@ -223,13 +223,13 @@ func (l *ledger) resetEvicted() {
 
 // nodeAllowances returns the allowances of the budgets that cover a node's pods.
 func (l *ledger) nodeAllowances(onNode *podsOnNode) *budget.Allowances {
-	var indices []int32
+	var indexes []int32
 	for _, covering := range onNode.budgets {
-		indices = append(indices, covering...)
+		indexes = append(indexes, covering...)
 	}
-	slices.Sort(indices)
+	slices.Sort(indexes)
 	a := &budget.Allowances{Rule: l.rule}
-	for _, i := range slices.Compact(indices) {
+	for _, i := range slices.Compact(indexes) {
 		a.Budgets, a.Allowed = append(a.Budgets, l.entries[i].budget), append(a.Allowed, l.entries[i].allowed)
 	}
 	return a

@@ -11,7 +11,7 @@ import (
 // with their requests, and the pods nominated to it.
 type podsOnNode struct {
 	pods []podInfo
-	// budgets are the budgets that cover each pod, as indices into the ledger; nil if no pod is
+	// budgets are the budgets that cover each pod, as indexes into the ledger; nil if no pod is
 	// covered.
 	budgets   [][]int32
 	nominated []*model.Pod // owned by the State and valid until it changes

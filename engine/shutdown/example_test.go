@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
@@ -11,7 +12,7 @@ import (
 func ExampleMachine_Step() {
 	classes := shutdown.DefaultClasses(30*time.Second, 10*time.Second)
 	m := shutdown.New(classes, []shutdown.Pod{
-		{UID: "dns", Priority: shutdown.CriticalPriority, Grace: time.Minute},
+		{UID: "dns", Priority: model.SystemCriticalPriority, Grace: time.Minute},
 		{UID: "web", Grace: 30 * time.Second},
 	})
 	now := time.Unix(0, 0)

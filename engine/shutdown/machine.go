@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/model"
 )
 
 // Class sets the grace period of the pods whose priority is at least Priority and below that of the next class. Pods
@@ -13,13 +15,10 @@ type Class struct {
 	Grace    time.Duration
 }
 
-// CriticalPriority is the priority of system-cluster-critical.
-const CriticalPriority = 2_000_000_000
-
-// DefaultClasses returns the two classes of a shutdown without configured classes: the end of the
-// total time is reserved for critical pods.
+// DefaultClasses returns the two classes of a shutdown without configured classes. The last part of the total time, of
+// duration critical, is reserved for critical pods.
 func DefaultClasses(total, critical time.Duration) []Class {
-	return []Class{{0, max(total-critical, 0)}, {CriticalPriority, critical}}
+	return []Class{{0, max(total-critical, 0)}, {model.SystemCriticalPriority, critical}}
 }
 
 // Pod is a pod that runs when the shutdown begins.
@@ -31,7 +30,7 @@ type Pod struct {
 
 // Stop requests the termination of a pod.
 type Stop struct {
-	Pod   string
+	Pod   string // UID
 	Grace time.Duration
 }
 

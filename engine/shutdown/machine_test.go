@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/berthproject/berth/engine/model"
 )
 
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -28,7 +30,7 @@ func step(m *Machine, second int, ended ...string) string {
 
 func TestCriticalPodsStopLast(t *testing.T) {
 	m := New(DefaultClasses(30*time.Second, 10*time.Second), []Pod{
-		{"critical", CriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
+		{"critical", model.SystemCriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
 	for _, tc := range []struct {
 		second int
 		ended  []string
@@ -104,8 +106,8 @@ func TestRandomShutdowns(t *testing.T) {
 
 // TestClassBoundsGracePeriod checks that Grace returns the grace period with which Step stops the pod.
 func TestClassBoundsGracePeriod(t *testing.T) {
-	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{CriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
-		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
+	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{model.SystemCriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
+		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", model.SystemCriticalPriority, 30 * time.Second}} {
 			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))
 			if got := Grace(classes, p); len(stops) != 1 || got != stops[0].Grace {
 				t.Errorf("%v with classes %v: Grace returned %v, want that of the stops %v", p, classes, got, stops)

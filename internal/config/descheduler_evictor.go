@@ -15,10 +15,6 @@ import (
 // evictorName is the name of the plugin that decides which pods may be evicted. Every profile has it.
 const evictorName = "DefaultEvictor"
 
-// criticalPriority is the priority of system-cluster-critical, the maximum of a priority
-// threshold.
-const criticalPriority = 2000000000
-
 var (
 	defaultProtections = []string{"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
 	extraProtections   = []string{"PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"}
@@ -96,8 +92,8 @@ func (r *pluginReader) priorityThreshold(t *priorityThresholdArg) descheduling.P
 	switch {
 	case t.Value != nil && t.Name != "":
 		r.argErrorf("priorityThreshold: name %q and value %d: only one of them can be given", t.Name, *t.Value)
-	case t.Value != nil && *t.Value > criticalPriority:
-		r.argErrorf("priorityThreshold.value: %d: must be at most %d", *t.Value, criticalPriority)
+	case t.Value != nil && *t.Value > model.SystemCriticalPriority:
+		r.argErrorf("priorityThreshold.value: %d: must be at most %d", *t.Value, model.SystemCriticalPriority)
 	}
 	return descheduling.PriorityThreshold{Name: t.Name, Value: t.Value}
 }

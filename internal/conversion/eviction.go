@@ -25,8 +25,8 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	if message, ok := strings.CutPrefix(s.Message, "Pod was rejected: "); ok {
 		return admissionRejection(pod, message)
 	}
-	resource, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
-	if !ok || s.Reason != "Evicted" {
+	resource, ok := strings.CutPrefix(s.Message, nodepressure.EvictionMessagePrefix)
+	if !ok || s.Reason != nodepressure.ReasonEvicted {
 		return nil // for example, the pod exceeded its own limit
 	}
 	name, _, _ := strings.Cut(resource, ".")

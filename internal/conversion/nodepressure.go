@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// PressureTerms returns the fields of a pod that engine/nodepressure reads beyond those of Converter.Pod.
-func PressureTerms(pod *corev1.Pod) *nodepressure.EvictionSpec {
+// EvictionSpec returns the fields of a pod's specification that engine/nodepressure reads beyond those of Converter.Pod.
+func EvictionSpec(pod *corev1.Pod) *nodepressure.EvictionSpec {
 	source, set := pod.Annotations[annotationConfigSource]
 	t := &nodepressure.EvictionSpec{Static: set && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
 	if helper.IsPodLevelRequestsSet(pod) {

@@ -117,6 +117,3 @@ func checkEmbedded(dir string) error {
 	}
 	return fmt.Errorf("the embedded runtime cannot run pods here: %w", err)
 }
-
-// DefaultLowDisk is the default disk reserve in MiB.
-const DefaultLowDisk = 256

@@ -69,7 +69,7 @@ func newSimulatedPressure(nodes []*corev1.Node, loaded settings.Settings, events
 		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events}
 	o.Config.Options = loaded.Berth.Pressure.Options()
 	for f := range o.Reserve.Bytes {
-		o.Reserve.Bytes[f] = DefaultLowDisk << 20
+		o.Reserve.Bytes[f] = nodepressure.DefaultDiskReserve
 	}
 	return scripted.New(o)
 }

@@ -134,7 +134,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	if m == nil || m.process == nil {
 		return false
 	}
-	text := fmt.Sprintf("The node was low on resource: %s. ", resource)
+	text := nodepressure.EvictionMessagePrefix + resource + ". "
 	condition := conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, text, a.w.Now())
 	a.w.Log("agent", "evict", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, m.name, resource))
 	m.enter(func() {

@@ -71,7 +71,7 @@ func newNode(o *Options, object *corev1.Node, now time.Time) (*node, error) {
 func (n *node) admit(p *corev1.Pod, now time.Time) *agent.Rejection {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if ok, reason, message := n.machine.Admit(n.converter.Pod(p), conversion.PressureTerms(p)); !ok {
+	if ok, reason, message := n.machine.Admit(n.converter.Pod(p), conversion.EvictionSpec(p)); !ok {
 		return &agent.Rejection{Reason: reason, Message: message}
 	}
 	if ok, reason, message := n.reserve.Admit(now); !ok {
@@ -117,7 +117,7 @@ func (n *node) podInfo(object *corev1.Pod) *pod {
 	if p := n.pods[object.UID]; p != nil && p.version == object.ResourceVersion {
 		return p
 	}
-	p := &pod{version: object.ResourceVersion, model: n.converter.Pod(object), terms: conversion.PressureTerms(object)}
+	p := &pod{version: object.ResourceVersion, model: n.converter.Pod(object), terms: conversion.EvictionSpec(object)}
 	p.scripts, _ = conversion.SimulatedUsage(object)
 	return p
 }

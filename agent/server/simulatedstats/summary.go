@@ -67,7 +67,7 @@ func (n *simulatedNode) summary(now time.Time) *stats.Summary {
 		if len(running) == 0 {
 			continue
 		}
-		podUsage := usage.PodUsageAt(now, running, conversion.PressureTerms(pod))
+		podUsage := usage.PodUsageAt(now, running, conversion.EvictionSpec(pod))
 		usages = append(usages, podUsage)
 		podSummary, sum := podStats(now, pod, running, podUsage.Stats())
 		s.Pods = append(s.Pods, podSummary)

@@ -54,7 +54,7 @@ func ParseCapacity(text string, memory, allocatable, storage int64) (c Capacity,
 	}
 	c.NodeFs.setDefaults()
 	if c.ImageFs == nil && (c.Split || images.inodes > 0) {
-		return c, fmt.Errorf("%s: %q: split and imagefs-inodes need imagefs=", CapacityAnnotation, text)
+		return c, fmt.Errorf("%s: %q: split and imagefs-inodes require imagefs=", CapacityAnnotation, text)
 	}
 	return c, nil
 }
