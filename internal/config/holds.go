@@ -2,7 +2,7 @@ package config
 
 // Holds holds the options for Avoid Holds.
 type Holds struct {
-	Avoid          bool `json:"avoid" doc:"Whether an owner's pods avoid a node that evicted or rejected one of them (by taint, node pressure, admission or shutdown) for a growing time, until the cause ends. false: they may return at once, as in Kubernetes."`
+	Avoid          bool `json:"avoid" doc:"Whether an owner's pods avoid a node that evicted or rejected one of them, by taint, node pressure, admission or shutdown. They avoid it for a growing time, until the cause ends. false: they may return at once, as in Kubernetes."`
 	InitialSeconds int  `json:"initialSeconds" doc:"Initial duration, 1 to 3600; it doubles each time."`
 	MaxSeconds     int  `json:"maxSeconds" doc:"Maximum duration, initialSeconds to 86400."`
 }

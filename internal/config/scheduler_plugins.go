@@ -211,7 +211,7 @@ func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet)
 		case !isSchedulerPlugin(p.Name):
 			entryErrorf("%q: no such plugin; must be one of %s (use an extender for a custom plugin)", p.Name, pluginsAt(point))
 		case point != "multiPoint" && !extends(p.Name, point):
-			entryErrorf("%q: does not extend %s; what does: %s", p.Name, point, pluginsAt(point))
+			entryErrorf("%q: does not extend %s: must be one of %s", p.Name, point, pluginsAt(point))
 		case indexOf(enabled, p.Name) >= 0:
 			entryErrorf("%q: duplicate value", p.Name)
 		case derefOr(p.Weight, 0) < 0:
