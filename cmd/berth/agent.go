@@ -50,8 +50,9 @@ embedded runtime is used, which needs no installed software (--runtime).
 The agent limits, probes, measures and evicts pods, and serves their logs and
 metrics. Pods keep running when the agent stops. It finds them when it restarts.
 
-With --simulated the nodes run no processes. Annotations of a pod set its
-behavior in seconds: sim.berth.dev/run-seconds, start-seconds, stop-seconds and
+With --simulated the nodes run no processes. They serve no logs, and of the
+metrics only /metrics/resource. Annotations of a pod set its behavior in
+seconds: sim.berth.dev/run-seconds, start-seconds, stop-seconds and
 prestop-seconds (preStop hook). sim.berth.dev/exit-code sets its exit code.
 
 With --guard it runs next to a kubelet and only evicts. It reacts within

@@ -44,11 +44,12 @@ descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the
 eight strategies of the Kubernetes descheduler's former default policy.
 
 In planned mode, the descheduler evicts a pod only if the scheduler would place
-its replacement on another node, and the move brings the strategy closer to its
-goal. It moves one pod of a workload at a time, waits for disruption budgets,
-and retries a failed move after a backoff. If Berth's scheduler places the pods,
-a Hold reserves the target node. For a scheduler profile other than the default,
-pass the scheduler's configuration with --config.
+its replacement on another node. The move must also bring the strategy closer to
+its goal. The descheduler moves one pod of a workload at a time, waits for
+disruption budgets, and retries a failed move after a backoff. If Berth's
+scheduler places the pods, a Hold reserves the target node. For a scheduler
+profile other than the default, pass the scheduler's configuration with
+--config.
 
 In compatible mode the descheduler evicts what the strategies select, as the
 Kubernetes descheduler does.

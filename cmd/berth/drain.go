@@ -111,7 +111,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	case cli.ExitIncomplete:
 		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved", r.NumNotMoved(), len(r.Pods)), code)
 	default:
-		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods not moved; some can never move unless an object changes", r.NumNotMoved(), len(r.Pods)), code)
+		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved; some can never move unless an object changes", r.NumNotMoved(), len(r.Pods)), code)
 	}
 }
 

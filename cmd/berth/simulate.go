@@ -138,7 +138,7 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 		s.Until = reports.DefaultUntil(s.Scenario)
 	}
 	if last := s.Scenario.Until(); last > s.Until {
-		return nil, fmt.Errorf("--until %v: scenario %s ends at %v", s.Until, f.scenario, last)
+		return nil, fmt.Errorf("--until %v: must be at least %v, the end of scenario %s", s.Until, last, f.scenario)
 	}
 	return s, f.openb.addTo(s, f.until > 0 || s.Scenario.Until() > 0)
 }

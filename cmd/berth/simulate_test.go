@@ -57,7 +57,7 @@ func TestSimulateErrors(t *testing.T) {
 		"no name":            {[]string{"-f", writeFile(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
 		"missing scenario":   {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
 		"invalid scenario":   {[]string{"--scenario", writeFile(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
-		"scenario too long":  {[]string{"--scenario", writeFile(t, "l.txt", "until 1h\n"), "--until", "1m"}, "ends at 1h"},
+		"scenario too long":  {[]string{"--scenario", writeFile(t, "l.txt", "until 1h\n"), "--until", "1m"}, "must be at least 1h"},
 		"pods without nodes": {[]string{"--openb-pods", pods}, "requires --openb-nodes"},
 		"fill without pods":  {[]string{"--openb-nodes", nodes, "--openb-fill"}, "--openb-fill: requires --openb-pods"},
 		"priorities":         {[]string{"--openb-nodes", nodes, "--openb-priorities"}, "--openb-priorities: requires --openb-pods"},
