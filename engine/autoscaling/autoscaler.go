@@ -7,7 +7,7 @@ const DownWindow = 5 * time.Minute
 
 // Autoscaler is the specification of a HorizontalPodAutoscaler.
 type Autoscaler struct {
-	Min, Max int32
+	Min, Max int32     // replicas
 	Behavior *Behavior // nil: default rules
 }
 
@@ -21,19 +21,19 @@ type Rules struct {
 	Policies []Policy
 }
 
-// Selection selects one of several policies.
+// Selection selects the policy that applies if there are several (selectPolicy).
 type Selection uint8
 
 // The selections.
 const (
-	MaxChange Selection = iota
-	MinChange
-	Disabled
+	MaxChange Selection = iota // the policy that allows the largest change
+	MinChange                  // the policy that allows the smallest change
+	Disabled                   // no change in this direction
 )
 
 // Policy limits the change within a period.
 type Policy struct {
-	Percent bool // Value is in percent of the replicas at the start of the period
+	Percent bool // Value is in percent of the replicas at the start of the period; otherwise it is a number of replicas
 	Value   int32
 	Period  time.Duration
 }
@@ -41,8 +41,8 @@ type Policy struct {
 // Metric is the result of one metric.
 type Metric struct {
 	Name     string
-	Failed   bool // the metric has no value
-	Replicas int32
+	Failed   bool  // the metric has no value
+	Replicas int32 // that the metric requires; 0 if it failed
 }
 
 // Input holds the inputs of a decision.
@@ -59,7 +59,7 @@ type Condition struct {
 
 // Decision is the result of Step.
 type Decision struct {
-	Replicas int32
+	Replicas int32  // to set
 	Reason   string // why the number changes
 	Metric   string // the metric with the largest proposal; empty if the limits decide
 	// Disabled is set if the target has no replicas, NoMetrics if the metrics do not allow a decision. Neither changes

@@ -45,7 +45,7 @@ type Verdict struct {
 	// RequireUnchanged is set if the verdict is valid only while the pod does not change.
 	RequireUnchanged bool
 
-	// Budget and Reason name the obstacle. RetryAfter is when to retry; 0 if unknown.
+	// Budget and Reason name the obstacle. RetryAfter is the delay before a retry; 0 if unknown.
 	Budget     *model.Budget
 	Reason     string
 	RetryAfter time.Duration

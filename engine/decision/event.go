@@ -4,7 +4,7 @@ package decision
 // schedulable. Each plugin registers the kinds that may undo its rejections.
 type ClusterEvents uint32
 
-// The kinds of cluster events.
+// The kinds of cluster events. Where only an API kind is named, an object of it was added, changed or deleted.
 const (
 	NodeAdded                 ClusterEvents = 1 << iota
 	NodeRemoved                             // may raise the minimum of a spread constraint

@@ -6,11 +6,11 @@ type Outcome uint8
 // The outcomes.
 const (
 	Scheduled  Outcome = iota
-	Infeasible         // "unschedulable"
-	Gated
-	Ignored
-	Skipped
-	Errored
+	Infeasible         // no node fits
+	Gated              // a PreEnqueue plugin keeps the pod out of the queue
+	Ignored            // the pod has finished, or another scheduler name
+	Skipped            // the pod is terminating
+	Errored            // a plugin failed
 )
 
 // String returns the name of the outcome.
@@ -37,7 +37,7 @@ type Record struct {
 	Revision uint64 // revision of the cluster state
 	Profile  string
 	Outcome  Outcome
-	Error    string // when Errored
+	Error    string // if Errored
 
 	PreEnqueue *Verdict // if Gated
 	PreFilter  *Verdict // set if a PreFilter plugin rejected all nodes; Nodes is empty then
@@ -68,7 +68,7 @@ type NodeRecord struct {
 	Name    string
 	Verdict Verdict
 	Scores  []Score // set for feasible nodes, in plugin order, without plugins that did not score
-	Total   int64
+	Total   int64   // sum of Scores
 }
 
 // Score is the score of a plugin on a node: normalized to 0 to 100 and multiplied by the
@@ -82,9 +82,9 @@ type Score struct {
 type Summary struct {
 	Outcome      Outcome
 	Error        string
-	Choice       string // node name, if Scheduled
-	Total        int64
-	Feasible     int
+	Choice       string        // node name, if Scheduled
+	Total        int64         // total score of the node, if Scheduled
+	Feasible     int           // nodes that fit
 	Nodes        int           // nodes in the cluster
 	Verdict      *Verdict      // verdict of PreEnqueue or PreFilter, if one of them ended the attempt
 	ReasonCounts []ReasonCount // number of nodes by plugin and reason, if Infeasible

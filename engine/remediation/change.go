@@ -66,7 +66,7 @@ type Change struct {
 	Key, Value string
 	OldValue   string
 	Amount     int64 // millicores, bytes or counts
-	Index      int
+	Index      int   // of the spread constraint
 	Taint      model.Taint
 	Labels     model.Labels
 	Size       model.Resources // amounts that differ from the node

@@ -18,8 +18,8 @@ import (
 type Suggestion struct {
 	Changes []Change
 	Node    string // where the pod would be scheduled
-	Cost    int64
-	Untried int // further nodes with the same verdict that were not tried; see Options.MaxPerVerdict
+	Cost    int64  // see costs
+	Untried int    // further nodes with the same verdict that were not tried; see Options.MaxPerVerdict
 }
 
 // Options bound the search.
@@ -39,7 +39,7 @@ type Result struct {
 	// them even then. It is nil if the pod would fit one, or if this depends on affinity or spread
 	// constraints.
 	VerdictsWhenEmpty []decision.NodeRecord
-	Trials            int
+	Trials            int // number of evaluations
 }
 
 // Limits of one suggestion.

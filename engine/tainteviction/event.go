@@ -41,7 +41,7 @@ type Evict struct {
 	Due   time.Time
 	// Tolerated is set if the pod tolerated the taint for Seconds.
 	Tolerated bool
-	Seconds   int64
+	Seconds   int64 // counted from Added or from the binding, whichever is later
 }
 
 // Cancel reports that a planned eviction was cancelled, for an event.

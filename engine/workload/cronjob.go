@@ -113,7 +113,7 @@ type FinishedJob struct {
 	Finished time.Time
 }
 
-// ExcessJobs returns the indices of the finished jobs that exceed the history limits, first
+// ExcessJobs returns the indexes of the finished jobs that exceed the history limits, first
 // succeeded jobs, then failed ones, each oldest first. A nil limit keeps all.
 func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 	for _, limit := range []struct {
@@ -123,17 +123,17 @@ func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 		if limit.keep == nil {
 			continue
 		}
-		var indices []int
+		var indexes []int
 		for i := range jobs {
 			if jobs[i].Failed == limit.failed {
-				indices = append(indices, i)
+				indexes = append(indexes, i)
 			}
 		}
-		slices.SortFunc(indices, func(i, j int) int {
+		slices.SortFunc(indexes, func(i, j int) int {
 			a, b := &jobs[i], &jobs[j]
 			return cmp.Or(order.TrueFirst(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 		})
-		out = append(out, indices[:max(0, len(indices)-int(*limit.keep))]...)
+		out = append(out, indexes[:max(0, len(indexes)-int(*limit.keep))]...)
 	}
 	return out
 }

@@ -18,7 +18,7 @@ type DaemonSet struct {
 	OnDelete bool   // old pods stay until a user deletes them
 	// MaxUnavailable and MaxSurge limit a rolling update, as counts; one of them is 0.
 	MaxUnavailable, MaxSurge int32
-	MinReady                 time.Duration
+	MinReady                 time.Duration // minReadySeconds
 	Generation               int64
 	Deleting                 bool // nothing is created or deleted
 }
@@ -117,11 +117,11 @@ type daemonPlanner struct {
 	set        *DaemonSet
 	now        time.Time
 	pods       []DaemonPod
-	podsByNode map[string][]int // indices
+	podsByNode map[string][]int // indexes
 	plan       DaemonPlan
 }
 
-// daemonNodePods is a node with the indices of its pods; -1 is none.
+// daemonNodePods is a node with the indexes of its pods; -1 is none.
 type daemonNodePods struct {
 	node              *DaemonNode
 	all               []int // oldest first, bound pods before unbound ones

@@ -92,10 +92,10 @@ type FailureAction uint8
 
 // The actions.
 const (
-	CountFailure FailureAction = iota
-	IgnoreFailure
-	FailIndex
-	FailJob
+	CountFailure  FailureAction = iota // the failure counts against the backoff limit
+	IgnoreFailure                      // the failure does not count
+	FailIndex                          // the pod's index fails
+	FailJob                            // the Job fails
 )
 
 // FailureRule is a rule of a podFailurePolicy, on exit codes or on conditions.

@@ -10,18 +10,18 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// RankForDeletion returns the indices of the pods in deletion order. podsByNode is the number of pods of the
+// RankForDeletion returns the indexes of the pods in deletion order. podsByNode is the number of pods of the
 // same workload by node, or nil.
 //
 // The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node. Then:
 // ready for a shorter time, more restarts of containers, more restarts of sidecars, younger. Times are compared by the
 // power of two of their age in seconds; the UID breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
-	indices := make([]int, len(pods))
-	for i := range indices {
-		indices[i] = i
+	indexes := make([]int, len(pods))
+	for i := range indexes {
+		indexes[i] = i
 	}
-	slices.SortStableFunc(indices, func(i, j int) int {
+	slices.SortStableFunc(indexes, func(i, j int) int {
 		a, b := &pods[i], &pods[j]
 		return cmp.Or(
 			order.TrueFirst(a.Node == "", b.Node == ""),
@@ -36,7 +36,7 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 			cmp.Compare(a.UID, b.UID),
 		)
 	})
-	return indices
+	return indexes
 }
 
 // phaseRank orders pending before unknown before running pods.

@@ -17,7 +17,7 @@ const ReplicaFailure = "ReplicaFailure"
 // ReplicaSet is the desired and actual state of a ReplicaSet.
 type ReplicaSet struct {
 	Replicas   int32
-	MinReady   time.Duration
+	MinReady   time.Duration // minReadySeconds
 	Generation int64
 	Deleting   bool         // nothing is created or deleted
 	Node       string       // of the template; "": a scheduler chooses it
@@ -36,7 +36,7 @@ type ReplicaSetStatus struct {
 type ReplicaSetPlan struct {
 	// Create is the number of pods to create. During a backoff it is 0 and Delayed is that number.
 	Create, Delayed int32
-	// Delete are the indices of the pods to delete, in deletion order.
+	// Delete are the indexes of the pods to delete, in deletion order.
 	Delete []int
 	// Status is the new status, without the outcome of Create and Delete.
 	Status ReplicaSetStatus

@@ -12,11 +12,11 @@ import (
 // StatefulSet is the desired state: pods with ordinals from Start on.
 type StatefulSet struct {
 	Replicas, Start int32
-	Ordered         bool  // podManagementPolicy OrderedReady; else Parallel
-	OnDelete        bool  // old pods stay until a user deletes them
-	Partition       int32 // pods below Start+Partition stay at the Current revision
-	MaxUnavailable  int32 // of a rolling update; at least 1
-	MinReady        time.Duration
+	Ordered         bool          // podManagementPolicy OrderedReady; else Parallel
+	OnDelete        bool          // old pods stay until a user deletes them
+	Partition       int32         // pods below Start+Partition stay at the Current revision
+	MaxUnavailable  int32         // of a rolling update; at least 1
+	MinReady        time.Duration // minReadySeconds
 	Generation      int64
 	Deleting        bool
 	Current, Update string // revisions: the last complete one, and that of the template
@@ -67,7 +67,7 @@ type StatefulStatus struct {
 type StatefulPlan struct {
 	Create []StatefulCreate
 	Delete []StatefulDelete
-	// ScaledDown are the indices of the pods whose ordinal is out of range, deleted or not: the
+	// ScaledDown are the indexes of the pods whose ordinal is out of range, deleted or not: the
 	// retention policy applies to their claims.
 	ScaledDown []int
 	Status     StatefulStatus

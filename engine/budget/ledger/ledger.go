@@ -44,7 +44,7 @@ func (l *Ledger) Covering(p *model.Pod) (out []*model.Budget) {
 	return out
 }
 
-// Check returns whether the budgets that cover a pod allow its eviction.
+// Check returns the verdict of the budgets that cover a pod on its eviction.
 func (l *Ledger) Check(now time.Time, p *model.Pod) budget.Verdict {
 	covering := l.Covering(p)
 	if len(covering) == 0 {

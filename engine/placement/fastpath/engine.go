@@ -53,8 +53,7 @@ type Engine struct {
 	counters                 Counters
 }
 
-// Counters is the number of decisions by method. SharedCache is included in Cached.
-// CachesBuilt is the number of caches built.
+// Counters are the numbers of decisions by method, and of caches built. Cached includes SharedCache.
 type Counters struct {
 	Reference, NamedNodes, Nominated, WithVolumes, Scanned, Cached, SharedCache, CachesBuilt int
 }
@@ -218,8 +217,8 @@ func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	e.revertPodNodes(c)
 }
 
-// collectBuckets returns the buckets that have nodes. If the class ec shares the cache of another
-// class, it completes the buckets with the defaults of ec and adds the buckets of the exceptions.
+// collectBuckets returns the buckets that have nodes. ec is nil, or a class that shares the cache of another class. For
+// such a class, collectBuckets completes the buckets with its defaults and adds the buckets of the exceptions.
 func (c *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
 	sc.collected = sc.collected[:0]
 	for i := range c.buckets {

@@ -87,6 +87,8 @@ type InterPodArgs struct {
 // AddedAffinity is the addedAffinity of NodeAffinity, which applies to every pod of the
 // profile.
 type AddedAffinity struct {
+	// HasRequired is set if requiredDuringSchedulingIgnoredDuringExecution is set. Then a node must match a term in
+	// Required.
 	HasRequired bool
 	Required    []model.NodeSelectorTerm
 	Preferred   []model.PreferredSchedulingTerm

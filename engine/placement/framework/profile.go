@@ -70,7 +70,7 @@ func withDefaultWeights(rs []ResourceWeight) []ResourceWeight {
 func validatePlugins(c *Config) error {
 	var errs []error
 	if c.Name == "" {
-		errs = append(errs, errors.New("schedulerName is empty"))
+		errs = append(errs, errors.New("schedulerName: must not be empty"))
 	}
 	points := []struct {
 		name    string
@@ -117,11 +117,11 @@ func validateFitArgs(f *FitArgs) error {
 	}
 	for _, name := range f.IgnoredResources {
 		if name == "" {
-			addError("ignoredResources: a name is empty")
+			addError("ignoredResources: must not contain an empty name")
 		}
 	}
 	if f.Strategy > RequestedToCapacityRatio {
-		addError("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
+		addError("scoringStrategy.type: %d: must be LeastAllocated, MostAllocated or RequestedToCapacityRatio", f.Strategy)
 	}
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
 		addError("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
@@ -156,7 +156,7 @@ func validateArgs(c *Config) error {
 	}
 	for i, t := range c.AddedAffinity.Required {
 		if t.Malformed {
-			errs = append(errs, fmt.Errorf("NodeAffinity: addedAffinity: required term %d is malformed", i))
+			errs = append(errs, fmt.Errorf("NodeAffinity: addedAffinity: required term %d: malformed", i))
 		}
 	}
 	if c.Spread.SystemDefaulting && len(c.Spread.DefaultConstraints) > 0 {
@@ -164,14 +164,14 @@ func validateArgs(c *Config) error {
 	}
 	for i, d := range c.Spread.DefaultConstraints {
 		if d.TopologyKey == "" || d.MaxSkew < 1 || d.Selector != nil {
-			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: needs a topologyKey and a maxSkew of at least 1, and must not have a labelSelector", i))
+			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: must have a topologyKey and a maxSkew of at least 1, and no labelSelector", i))
 		}
 	}
 	validateShape("shape", c.StorageCapacityShape, func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("VolumeBinding: "+format, args...))
 	})
 	if c.VolumeBindTimeout < 0 {
-		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds is %v, must not be negative", c.VolumeBindTimeout))
+		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds: %v: must not be negative", c.VolumeBindTimeout))
 	}
 	return errors.Join(errs...)
 }

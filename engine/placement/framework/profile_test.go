@@ -10,7 +10,7 @@ import (
 
 func TestNewProfileValidation(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"schedulerName is empty":                                                               func(c *Config) { c.Name = "" },
+		"schedulerName: must not be empty":                                                     func(c *Config) { c.Name = "" },
 		"plugins.filter.enabled: NodeName is listed twice":                                     func(c *Config) { c.Filter = append(c.Filter, decision.NodeName) },
 		"plugins.preFilter.enabled: plugin number 99 does not exist":                           func(c *Config) { c.PreFilter = append(c.PreFilter, 99) },
 		"weight of ImageLocality: -1":                                                          func(c *Config) { c.Score = []WeightedPlugin{{decision.ImageLocality, -1}} },
@@ -25,13 +25,13 @@ func TestNewProfileValidation(t *testing.T) {
 		"defaultConstraints: must be empty with defaultingType": func(c *Config) {
 			c.Spread.DefaultConstraints = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1}}
 		},
-		"defaultConstraints[0]: needs a topologyKey and a maxSkew": func(c *Config) {
+		"defaultConstraints[0]: must have a topologyKey and a maxSkew of at least 1": func(c *Config) {
 			c.Spread = SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone"}}}
 		},
-		"addedAffinity: required term 0 is malformed":                func(c *Config) { c.AddedAffinity.Required = []model.NodeSelectorTerm{{Malformed: true}} },
-		"bindTimeoutSeconds is -1ns, must not be negative":           func(c *Config) { c.VolumeBindTimeout = -1 },
-		"ignoredResources: a name is empty":                          func(c *Config) { c.Fit.IgnoredResources = []string{""} },
-		"7 is none of LeastAllocated, MostAllocated, RequestedToCap": func(c *Config) { c.Fit.Strategy = 7 },
+		"addedAffinity: required term 0: malformed":                  func(c *Config) { c.AddedAffinity.Required = []model.NodeSelectorTerm{{Malformed: true}} },
+		"bindTimeoutSeconds: -1ns: must not be negative":             func(c *Config) { c.VolumeBindTimeout = -1 },
+		"ignoredResources: must not contain an empty name":           func(c *Config) { c.Fit.IgnoredResources = []string{""} },
+		"7: must be LeastAllocated, MostAllocated or RequestedToCap": func(c *Config) { c.Fit.Strategy = 7 },
 	} {
 		c := DefaultConfig()
 		change(&c)
