@@ -28,11 +28,11 @@ type PendingPod struct {
 
 // The states of a PendingPod.
 const (
-	PendingNominated     = "nominated"
-	PendingNew           = "new"
-	PendingError         = "error"
-	PendingUnschedulable = "unschedulable"
-	PendingGated         = "gated"
+	PendingNominated     = "nominated"     // has a nominated node
+	PendingNew           = "new"           // not tried yet
+	PendingError         = "error"         // the last attempt failed
+	PendingUnschedulable = "unschedulable" // no node fits
+	PendingGated         = "gated"         // has scheduling gates
 )
 
 // pendingOrder lists the states in the order of the output.

@@ -87,6 +87,6 @@ func profileFor(loaded settings.Settings, p *model.Pod) (*framework.Profile, err
 	for _, c := range loaded.Profiles() {
 		known = append(known, c.Name)
 	}
-	return nil, fmt.Errorf("pod %s: spec.schedulerName %q: no profile of that name, only %s: pass the scheduler's KubeSchedulerConfiguration with --config; it is the file of the scheduler's own --config, for a scheduler in a pod usually from a ConfigMap",
+	return nil, fmt.Errorf("pod %s: spec.schedulerName %q: no profile of that name, only %s: pass with --config the KubeSchedulerConfiguration that the scheduler runs with",
 		p.Key(), p.Spec.SchedulerName, strings.Join(known, ", "))
 }
