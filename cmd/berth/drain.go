@@ -37,9 +37,9 @@ func drainCommand() *cobra.Command {
 		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a
 workload at a time. The next pod of the workload is evicted when the replacement
 is Ready. The command ends when the evicted pods are deleted, or when waiting
-cannot help.
-After Ctrl-C the nodes stay cordoned; run the same command again to continue.
-Flags of kubectl drain have the same meaning. DaemonSet pods stay by default.
+cannot help. After Ctrl-C the nodes stay cordoned; run the same command again to
+continue. Flags of kubectl drain have the same meaning. DaemonSet pods stay by
+default.
 
 --what-if evicts nothing. It simulates the drain with the real scheduler on a
 fork of the cluster state. It reports the node of each replacement, which pods

@@ -42,6 +42,7 @@ were not bound.
 For a bound pod that does not run, it shows what the node reports. It shows past
 decisions and displacements, also of deleted pods, from the journal (--journal).
 With --at it evaluates the pod in the recorded state of an earlier time.
+
 Exits with 0 whatever it reports, with 1 if the pod is not found.`
 
 func explainPodCommand() *cobra.Command {

@@ -33,7 +33,7 @@ func imageCommand() *cobra.Command {
 and works whether the agent runs or not. A node that uses containerd has its
 images there (ctr -n k8s.io images).
 
-Images are unpacked inside their own directory. Images that try to escape from
+Each image is unpacked into its own directory. Images that try to escape from
 it, or have device files outside of /dev, are refused. An image may have up to
 32 GiB unpacked, 500,000 entries and 120 layers.`,
 		Example: `  berth image pull busybox:1

@@ -82,7 +82,7 @@ func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.metricsAddress, "metrics-bind-address", "", "HTTPS address for /livez, /readyz, /metrics, /configz and /debug; empty for none. All but the first two require permission to get the path")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for the choice between nodes of equal score; overrides scheduler.seed of --config")
 	f.election.Election = electionConfig(config.DefaultKubeScheduler().LeaderElection)
-	f.election.add(flags, "elect a leader: only the replica that holds the Lease schedules", "name of the Lease", "time after which the leader stops trying to renew")
+	f.election.add(flags, "elect a leader: only the replica that holds the Lease schedules", "name of the Lease", "time for which the leader retries a failed renewal before it gives up leadership")
 	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "records are kept in events only")
 	f.inputsMiB.addFlag(flags)

@@ -53,9 +53,10 @@ it. Press Ctrl-C to stop.
 With --virtual-nodes or --real-node, pods run in containers: in containerd if it
 is available, else in the embedded runtime (--runtime). If neither works, the
 command fails. With --allow-simulated it prints a warning and uses simulated
-nodes instead. --nodes then adds simulated nodes with the taint
-berth.dev/simulated:NoSchedule. The command removes virtual nodes and their pods
-when it ends, and leftovers of a killed process at the next start.`,
+nodes instead. Next to virtual or real nodes, the simulated nodes of --nodes
+have the taint berth.dev/simulated:NoSchedule. The command removes virtual nodes
+and their pods when it ends, and leftovers of a killed process at the next
+start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml

@@ -51,7 +51,7 @@ func TestInvalidScripts(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"imagefs=0": "above 0", "split": "need imagefs=", "imagefs-inodes=5": "need imagefs=", "disk=5": "must be nodefs=", "pids=many": "must be an amount", "nodefs": "must be nodefs=",
+		"imagefs=0": "above 0", "split": "require imagefs=", "imagefs-inodes=5": "require imagefs=", "disk=5": "must be nodefs=", "pids=many": "must be an amount", "nodefs": "must be nodefs=",
 	} {
 		if _, err := ParseCapacity(text, gi, gi, gi); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseCapacity(%q): %v, want an error with %q", text, err, want)
