@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,7 +166,7 @@ func TestEnvironmentErrors(t *testing.T) {
 	}
 }
 
-// TestMissingConfigMapIsRetried checks the waiting reason of a container without its ConfigMap, and that
+// TestMissingConfigMapIsRetried checks the waiting reason and the event of a container without its ConfigMap, and that
 // the container starts when the ConfigMap exists.
 func TestMissingConfigMapIsRetried(t *testing.T) {
 	h := newEnvHarness(t)
@@ -173,6 +174,7 @@ func TestMissingConfigMapIsRetried(t *testing.T) {
 	pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}
 	h.admit(pod)
 	h.waitForStates(pod, "a=starting(CreateContainerConfigError)")
+	h.waitUntil("the event Failed", func() bool { return slices.Contains(h.events, `web/a Failed: Error: configmap "late" not found`) })
 	if _, err := h.opts.Client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -99,6 +99,9 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	}
 	config, err := p.containerConfig(ctx, c, spec, ref)
 	if err != nil {
+		if ctx.Err() == nil {
+			p.runner.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+		}
 		return &WaitingError{Reason: "CreateContainerConfigError", Message: err.Error()}
 	}
 	if err := ctx.Err(); err != nil {
