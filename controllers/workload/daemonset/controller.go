@@ -42,7 +42,7 @@ type controller struct {
 	lister       appslisters.DaemonSetLister
 	nodes        corelisters.NodeLister
 	pods         *workloadcontroller.Pods
-	informer     cache.SharedInformer
+	informer     cache.SharedIndexInformer
 	nodeInformer cache.SharedInformer
 	history      *revision.History
 	avoidHolds   *workloadcontroller.AvoidHolds
@@ -94,17 +94,7 @@ func (s *controller) HasSynced() bool {
 // Watch enqueues a DaemonSet when the object, its pods, revisions or Holds change, or when a pod appears that
 // it may adopt. Nodes that are added, deleted or change their labels or taints enqueue all DaemonSets.
 func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
-	err := workqueue.Watch(s.informer, func(old, cur *appsv1.DaemonSet) {
-		if cur == nil {
-			cur = old
-			s.failures.Forget(old.UID)
-		}
-		enqueue(workloadcontroller.KeyOf(cur))
-	})
-	if err != nil {
-		return err
-	}
-	err = workqueue.Watch(s.nodeInformer, func(old, cur *corev1.Node) {
+	err := workqueue.Watch(s.nodeInformer, func(old, cur *corev1.Node) {
 		if old != nil && cur != nil && equalForPlacement(old, cur) {
 			return
 		}
@@ -116,31 +106,17 @@ func (s *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err != nil {
 		return err
 	}
-	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
-		if kind == Kind.Kind {
-			enqueue(owner)
-		}
-	})
 	if err := s.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return s.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { s.enqueueForOrphan(p, enqueue) })
+	selectorOf := func(ds *appsv1.DaemonSet) *metav1.LabelSelector { return ds.Spec.Selector }
+	return workloadcontroller.WatchWorkloads(s.pods, s.avoidHolds, Kind, s.informer, selectorOf, enqueue, s.failures.Forget)
 }
 
 // equalForPlacement reports whether two versions of a node have the same labels and taints. DaemonSets depend on
 // nothing else.
 func equalForPlacement(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
-}
-
-// enqueueForOrphan enqueues the DaemonSets that may adopt a pod.
-func (s *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
-	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
-	for _, ds := range list {
-		if workloadcontroller.Selects(ds.Spec.Selector, p) {
-			enqueue(workloadcontroller.KeyOf(ds))
-		}
-	}
 }
 
 // Reconcile reconciles one DaemonSet.
