@@ -42,7 +42,7 @@ var optionWords = words[*optionLine]{
 	{"norecount", func(o *optionLine, _ value) { o.Evictions.Rules.Recount = false }},
 	{"noaudit", func(o *optionLine, _ value) { o.Audit = false }},
 	{"keepdebits", func(o *optionLine, _ value) { o.Evictions.Refund = false }},
-	{"frozen", func(o *optionLine, _ value) { o.TaintEviction.FixedDueTime = true }},
+	{"frozen", func(o *optionLine, _ value) { o.TaintEviction.FrozenDeadline = true }},
 	{"ended=", func(o *optionLine, v value) { o.GC.Threshold = int(v.number(1, 1_000_000)) }},
 	{"evictedcap=", func(o *optionLine, v value) { o.GC.EvictedCap = int(v.number(0, 1_000_000)) }},
 	{"evictedttl=", func(o *optionLine, v value) { o.GC.EvictedTTL = v.duration() }},
