@@ -96,7 +96,7 @@ func (d randomObjects) nodes() []*corev1.Node {
 func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, objects ...runtime.Object) []string {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.Config{
-		Name: "default-scheduler", Filter: []decision.Plugin{plugin}, TaintTolerationComparison: numeric,
+		Name: "default-scheduler", Filter: []decision.Plugin{plugin}, NumericTolerations: numeric,
 		Spread: framework.SpreadArgs{SystemDefaulting: true},
 	})
 	if err != nil {

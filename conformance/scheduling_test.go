@@ -140,7 +140,7 @@ func (v *schedulingVector) profiles() ([]framework.Config, error) {
 			return nil, fmt.Errorf("featureGates: %q: must be TaintTolerationComparisonOperators", gate)
 		}
 		for i := range k.Profiles {
-			k.Profiles[i].TaintTolerationComparison = enabled
+			k.Profiles[i].NumericTolerations = enabled
 		}
 	}
 	return k.Profiles, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,7 +133,7 @@ func (c *Client) perform(fault Fault, r *Request) error {
 			}
 			_ = c.execute(r)
 		})
-		return errNoAnswer
+		return errTimeout
 	}
 	err := PerformWrite(fault, r.Key, func() error { return c.execute(r) })
 	r.settled = true
@@ -171,7 +170,7 @@ func PerformWrite(fault Fault, key string, execute func() error) error {
 		_ = execute()
 	case RequestLost:
 	}
-	return errNoAnswer
+	return errTimeout
 }
 
 // maxRequestDelay is the longest delay of a delayed request.
@@ -180,13 +179,8 @@ const maxRequestDelay = 20 * time.Second
 // Errors of injected faults.
 var (
 	errInjectedConflict = errors.New("injected conflict")
-	errNoAnswer         = errors.New("no answer in time")
+	errTimeout          = errors.New("request timed out")
 )
-
-// IsInjectedConflict reports whether a conflict was injected.
-func IsInjectedConflict(err error) bool {
-	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errInjectedConflict.Error())
-}
 
 // Kinds of requests that faults can be injected into. Random faults depend on a hash of these values,
 // and recorded journals contain them, so the values must not change. Scenarios and timelines use the

@@ -19,6 +19,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // maxLifetime is the maximum lifetime of a certificate, and the lifetime if its request has no expirationSeconds.
@@ -78,11 +79,8 @@ const retryPending = time.Minute
 // reconcile removes, approves or signs a request. It returns the delay after which the request is reconciled again.
 func (c *controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
 	r, err := c.requests.Get(name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	wait := c.expiresIn(r)
 	if wait <= 0 {

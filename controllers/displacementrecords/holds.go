@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -277,8 +278,5 @@ func (c *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
 		return nil
 	}
 	err := c.holds.Delete(ctx, h)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }

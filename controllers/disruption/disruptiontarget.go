@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -26,11 +26,8 @@ func (c *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration
 // clearDisruptionTarget sets the condition to False if the displacement did not happen.
 func (c *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Duration, error) {
 	p, err := c.pods.Pods(k.Namespace).Get(k.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	remaining, expires := c.conditionExpiry(p, conversion.BudgetPod(p))
 	if !expires || remaining > 0 {
@@ -43,8 +40,5 @@ func (c *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Dur
 		return 0, err
 	}
 	_, err = c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	return 0, err
+	return 0, apierror.IgnoreNotFound(err)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/budgetstatus"
 )
 
@@ -57,10 +58,7 @@ func (c *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruption
 	changed := b.DeepCopy()
 	changed.Status = status
 	_, err := c.client.PolicyV1().PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }
 
 // recordEvents records the events of a computation unless they equal those of the last one.

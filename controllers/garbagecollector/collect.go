@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 // getLive reads the object from the API server. It returns nil if it was deleted or replaced.
@@ -54,10 +56,7 @@ func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, depe
 	err = gc.client(o.resource, o.namespace).Delete(ctx, o.name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}, PropagationPolicy: &policy,
 	})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }
 
 // propagationPolicy returns the deletion policy that the object's finalizers request.
@@ -138,8 +137,5 @@ func (gc *garbageCollector) patchMetadata(ctx context.Context, o *object, m *met
 		return err
 	}
 	_, err = gc.client(o.resource, o.namespace).Patch(ctx, o.name, types.MergePatchType, data, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }

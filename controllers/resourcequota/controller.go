@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/apierror"
 )
 
 const (
@@ -88,11 +88,8 @@ func (c *controller) enqueueNamespace(namespace string) {
 // sync writes the usage of a quota if it differs from the status. It returns the delay until the next count.
 func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	q, err := c.quotas.ResourceQuotas(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, apierror.IgnoreNotFound(err)
 	}
 	counted, countErr := c.usage.compute(ctx, q)
 	wait := c.settleDelay(key, q.ResourceVersion)
@@ -125,11 +122,8 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.D
 func (c *controller) write(ctx context.Context, key types.NamespacedName, q *corev1.ResourceQuota, status corev1.ResourceQuotaStatus) error {
 	changed := &corev1.ResourceQuota{ObjectMeta: q.ObjectMeta, Spec: q.Spec, Status: status}
 	written, err := c.client.CoreV1().ResourceQuotas(key.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return apierror.IgnoreNotFound(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,7 +43,7 @@ func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event,
 	m.cache["nodes"] = machine.State().NumNodes()
 	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
 	clear(m.arrivals)
-	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
+	machine.IncomingPods(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
 }
 
 // podOf returns the pod of an effect that ends a decision.

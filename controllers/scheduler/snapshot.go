@@ -63,7 +63,7 @@ func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 		out.depths = m.Depths()
 		d := out.depths
 		out.pods = make([]queue.PendingPod, 0, d.Active+d.Backoff+d.Unschedulable+d.Gated+d.InFlight)
-		for p := range m.InQueue {
+		for p := range m.PendingPods {
 			out.pods = append(out.pods, p)
 		}
 	})

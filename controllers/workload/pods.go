@@ -99,6 +99,35 @@ func (p *Pods) Watch(kind schema.GroupVersionKind, enqueue func(owner types.Name
 	})
 }
 
+// WatchWorkloads calls enqueue with the workloads of a kind when they, their pods or their Holds change, and when a pod
+// appears that they may adopt. It calls forget with the UID of a deleted one. Like Watch, it must be called exactly once.
+func WatchWorkloads[T Object](p *Pods, avoid *AvoidHolds, kind schema.GroupVersionKind, informer cache.SharedIndexInformer, selectorOf func(T) *metav1.LabelSelector,
+	enqueue func(types.NamespacedName), forget func(types.UID)) error {
+	err := workqueue.Watch(informer, func(old, cur T) {
+		if isNil(cur) {
+			cur = old
+			forget(old.GetUID())
+		}
+		enqueue(KeyOf(cur))
+	})
+	if err != nil {
+		return err
+	}
+	avoid.OnChange(func(k string, owner types.NamespacedName) {
+		if k == kind.Kind {
+			enqueue(owner)
+		}
+	})
+	return p.Watch(kind, enqueue, func(pod *corev1.Pod) {
+		list, _ := informer.GetIndexer().ByIndex(cache.NamespaceIndex, pod.Namespace)
+		for _, obj := range list {
+			if o, ok := obj.(T); ok && Selects(selectorOf(o), pod) {
+				enqueue(KeyOf(o))
+			}
+		}
+	})
+}
+
 // WatchControlled is Pods.Watch for objects of any kind.
 func WatchControlled[T metav1.Object](informer cache.SharedInformer, kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(T)) error {
 	return workqueue.Watch(informer, func(old, cur T) { notify(kind, old, cur, enqueue, orphan) })

@@ -153,8 +153,10 @@ func (m *Machine) State() *cluster.State { return m.state }
 // Depths returns the numbers of pods in the queue's pools.
 func (m *Machine) Depths() queue.Depths { return m.queue.Depths() }
 
-// Arrivals calls f with the number of pods that entered each pool of the queue, by cause.
-func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.IncomingPods(f) }
+// IncomingPods calls f with the number of pods that entered each pool of the queue so far, by cause.
+func (m *Machine) IncomingPods(f func(p queue.Pool, c queue.Cause, n uint64)) {
+	m.queue.IncomingPods(f)
+}
 
 // emit appends an effect with a new ID.
 func (m *Machine) emit(e func(id uint64) Effect) uint64 {

@@ -180,7 +180,7 @@ func (s *wakeupCluster) remove(uid string) Event {
 // could preempt.
 func (s *wakeupCluster) check() {
 	s.events++
-	s.m.Waiting(func(p queue.PendingPod) bool {
+	s.m.queue.PendingPods(func(p queue.PendingPod) bool {
 		pod := s.m.state.Pod(p.UID)
 		switch p.Pool {
 		case queue.Gated:

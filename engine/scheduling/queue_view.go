@@ -5,8 +5,8 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// InQueue calls yield with all pods in the queue, in no particular order, until it returns false.
-func (m *Machine) InQueue(yield func(queue.PendingPod) bool) { m.queue.Each(yield) }
+// PendingPods calls yield with all pods in the queue's pools, in no particular order, until it returns false.
+func (m *Machine) PendingPods(yield func(queue.PendingPod) bool) { m.queue.Each(yield) }
 
 // Rejected calls f once for each class of equal pods of the unschedulable pool. It passes the
 // profile, the plugins that rejected the pods, and their number. It visits at most maxClasses

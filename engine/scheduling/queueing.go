@@ -85,8 +85,5 @@ func (m *Machine) updateNominated(now time.Time, pod *model.Pod) {
 	m.queue.Update(now, queuePod(pod), false)
 }
 
-// Waiting calls yield with all pods in the queue, in queue order, until it returns false.
-func (m *Machine) Waiting(yield func(queue.PendingPod) bool) { m.queue.PendingPods(yield) }
-
 // WakeupCounts returns counts of requeued pods.
 func (m *Machine) WakeupCounts() queue.Counts { return m.queue.Counts() }

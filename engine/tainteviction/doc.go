@@ -22,6 +22,6 @@
 //     Options.StartupGrace ends, because the node's status may be stale.
 //
 // Difference from Kubernetes: there the due time is set once, when the taint is first observed. It does not
-// follow edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
+// follow edits (kubernetes#102993, #90794), and starts over after a restart. Options.FrozenDeadline does the same.
 // Kubernetes stops after the eviction of a pod has failed five times; this package retries it.
 package tainteviction

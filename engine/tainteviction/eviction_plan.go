@@ -9,9 +9,9 @@ import (
 
 // Options configure a Machine.
 type Options struct {
-	// FixedDueTime keeps a pod's due time once it is set, as Kubernetes does, until no taint evicts
+	// FrozenDeadline keeps a pod's due time once it is set, as Kubernetes does, until no taint evicts
 	// the pod.
-	FixedDueTime bool
+	FrozenDeadline bool
 	// NumericTolerations enables the toleration operators Gt and Lt.
 	NumericTolerations bool
 	// StartupGrace is how long after its start the machine ignores older taints of nodes that are not

@@ -124,7 +124,7 @@ func TestDueTimes(t *testing.T) {
 	}
 }
 
-func TestFixedDueTimes(t *testing.T) {
+func TestFrozenDeadlines(t *testing.T) {
 	edited := func(s int64) Pod { return podOn("n", "p", tol("a", s), tol("b", 20)) }
 	for name, steps := range map[string][]step{
 		"changes after the deadline was computed are ignored": {
@@ -136,7 +136,7 @@ func TestFixedDueTimes(t *testing.T) {
 		"an untolerated taint evicts immediately": {
 			{10, events(edited(60), nodeWithTaints("n", "a@10")), "", 70}, {20, events(nodeWithTaints("n", "a@10", "c@20")), "evict p by c due 20", 0}},
 	} {
-		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{FixedDueTime: true}, startTime), steps) })
+		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{FrozenDeadline: true}, startTime), steps) })
 	}
 }
 

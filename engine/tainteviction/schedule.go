@@ -47,7 +47,7 @@ func (m *Machine) replan(now time.Time, p *pod, n *node) {
 	p.plan = evictionPlan{}
 	if n.exists {
 		p.plan = planEviction(p.Tolerations, p.bound, n.taints, m.options, m.started)
-		if m.options.FixedDueTime {
+		if m.options.FrozenDeadline {
 			p.plan = m.fixedPlan(now, previous, p, n)
 		}
 	}

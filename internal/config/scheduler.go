@@ -22,7 +22,7 @@ const (
 // KubeScheduler is a compiled KubeSchedulerConfiguration: with defaults, resolved plugins
 // and compiled arguments.
 type KubeScheduler struct {
-	// Profiles is never empty, and names are unique. TaintTolerationComparison is not set, because it
+	// Profiles is never empty, and names are unique. NumericTolerations is not set, because it
 	// is an option of BerthConfiguration (numericTolerations). Preemption is false if
 	// DefaultPreemption is disabled at postFilter.
 	Profiles []framework.Config

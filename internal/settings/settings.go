@@ -93,7 +93,7 @@ func (s *Settings) Effective() map[string]any {
 func (s *Settings) Profiles() []framework.Config {
 	profiles := slices.Clone(s.Scheduler.Profiles)
 	for i := range profiles {
-		profiles[i].TaintTolerationComparison = s.Berth.Scheduler.NumericTolerations
+		profiles[i].NumericTolerations = s.Berth.Scheduler.NumericTolerations
 	}
 	return profiles
 }
@@ -101,7 +101,7 @@ func (s *Settings) Profiles() []framework.Config {
 // TaintEvictionOptions returns the options of the taint eviction controller.
 func (s *Settings) TaintEvictionOptions() tainteviction.Options {
 	return tainteviction.Options{
-		FixedDueTime: s.Berth.Taints.FrozenDeadline, NumericTolerations: s.Berth.Scheduler.NumericTolerations,
+		FrozenDeadline: s.Berth.Taints.FrozenDeadline, NumericTolerations: s.Berth.Scheduler.NumericTolerations,
 		StartupGrace: time.Duration(s.Berth.NodeLifecycle.StartupGraceSeconds) * time.Second,
 	}
 }

@@ -47,10 +47,10 @@ func newMachine(a *Agents, n *corev1.Node, number int) *machine {
 // connect.
 func (m *machine) isConnected() bool { return !m.stopped && !m.partitioned && m.connecting == 0 }
 
-// report passes an event of the runtime to the running agent.
-func (m *machine) report(r runtime.Report) {
+// forward passes an event of the runtime to the running agent.
+func (m *machine) forward(r runtime.Report) {
 	if m.process != nil {
-		m.process.report(r)
+		m.process.onReport(r)
 	}
 }
 
@@ -82,7 +82,7 @@ func (m *machine) start(n *corev1.Node, pods []*corev1.Pod, deferStatus bool) {
 		return
 	}
 	if m.runtime == nil {
-		m.runtime = simulated.NewWithOptions(simulated.Options{Clock: worldClock{w: m.a.w, run: m.enter}, JobsRun: true}, m.report)
+		m.runtime = simulated.NewWithOptions(simulated.Options{Clock: worldClock{w: m.a.w, run: m.enter}, JobsRun: true}, m.forward)
 	}
 	p, err := newProcess(m, n, deferStatus)
 	if err != nil {

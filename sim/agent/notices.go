@@ -5,9 +5,6 @@ import corev1 "k8s.io/api/core/v1"
 // Silent is the notice that a node's agent was stopped or partitioned.
 type Silent struct{ Node string }
 
-// Rejected is the notice that a node rejected a pod.
-type Rejected struct{}
-
 // Evicted is the notice that a node under pressure has evicted a pod.
 type Evicted struct {
 	Pod          *corev1.Pod // as stored

@@ -22,7 +22,7 @@ type process struct {
 	m        *machine
 	agent    *agent.Agent
 	pressure *scripted.Manager
-	report   func(runtime.Report)
+	onReport func(runtime.Report) // receives the events of the runtime
 	manifest *corev1.Node
 	uid      types.UID // of the node with which the agent was started
 	group    coroutine.Group
@@ -49,7 +49,7 @@ func newProcess(m *machine, n *corev1.Node, deferStatus bool) (*process, error) 
 		Ready:                m.ready,
 		AllowedUnsafeSysctls: []string{"*"}, // a dump does not contain the configuration of its kubelets
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
-			p.report = report
+			p.onReport = report
 			return p.pressure.Runtime(m.runtime)
 		},
 	})

@@ -39,7 +39,6 @@ func (m *machine) logPhase(old, p *corev1.Pod) {
 		m.a.w.Log("agent", action, key, key+" has succeeded on "+m.name)
 	case corev1.PodFailed:
 		if message, rejected := strings.CutPrefix(p.Status.Message, agent.RejectionPrefix); rejected {
-			m.a.w.Notify(Rejected{})
 			m.a.w.Log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, m.name, rejectionCause(p.Status.Reason, message)))
 			return
 		}

@@ -24,7 +24,7 @@ const killStride = 11
 // restartDelay is the time until a killed actor restarts.
 const restartDelay = 500 * time.Millisecond
 
-// TestKillPoints kills each actor of each story before and after each of its requests, and the eviction handler after
+// TestKillPoints kills each actor of each scenario before and after each of its requests, and the eviction handler after
 // each of its writes. All invariants, with Liveness, and all expectations must hold. It tests all kill points with
 // BERTH_SOAK, and otherwise some of each actor.
 func TestKillPoints(t *testing.T) {
@@ -32,11 +32,11 @@ func TestKillPoints(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		stride = 1
 	}
-	for _, name := range slices.Sorted(maps.Keys(killStories)) {
+	for _, name := range slices.Sorted(maps.Keys(killScenarios)) {
 		t.Run(name, func(t *testing.T) {
-			s := killStories[name]
+			s := killScenarios[name]
 			requests := map[string]int{}
-			base := runStory(t, s.text, func(c *cluster.Cluster) {
+			base := runScenario(t, s.text, func(c *cluster.Cluster) {
 				c.OnNotice(func(notice any) {
 					if n, ok := notice.(sim.Requested); ok {
 						requests[n.Actor]++
@@ -50,7 +50,7 @@ func TestKillPoints(t *testing.T) {
 					t.Errorf("actor %s sent no request", actor)
 				}
 				for i := 0; i < len(points); i += stride {
-					killed := runStory(t, s.text, points[i].insert)
+					killed := runScenario(t, s.text, points[i].insert)
 					killed.Cluster.Close()
 					if !points[i].occurred(killed) {
 						t.Errorf("%s was not killed", points[i])
@@ -61,14 +61,14 @@ func TestKillPoints(t *testing.T) {
 					tested++
 				}
 				total += len(points)
-				fmt.Printf("soak: story %q: %d kill points of %s\n", name, len(points), actor)
+				fmt.Printf("soak: scenario %q: %d kill points of %s\n", name, len(points), actor)
 			}
 		})
 	}
 	fmt.Printf("soak: %d of %d kill points tested\n", tested, total)
 }
 
-// killPoint is a point of a story at which an actor is killed.
+// killPoint is a point of a scenario at which an actor is killed.
 type killPoint struct {
 	request sim.KillPoint
 	// evicted is the pod of an eviction whose handler is killed after writes.
@@ -83,7 +83,7 @@ func (k killPoint) String() string {
 	return fmt.Sprintf("%+v", k.request)
 }
 
-// evictionHandler is the API server's handler of evictions in killStories.
+// evictionHandler is the API server's handler of evictions in killScenarios.
 const evictionHandler = "eviction handler"
 
 // evictionWrites is the number of writes of an eviction with one budget: debit, condition, event, deletion.
@@ -124,10 +124,10 @@ func (k killPoint) occurred(r *script.Result) bool {
 	})
 }
 
-// runStory runs a story with all controllers and checks its end. The caller closes the cluster.
-func runStory(t *testing.T, text string, prepare func(*cluster.Cluster)) *script.Result {
+// runScenario runs a scenario with all controllers and checks its end. The caller closes the cluster.
+func runScenario(t *testing.T, text string, prepare func(*cluster.Cluster)) *script.Result {
 	t.Helper()
-	s, err := script.Parse("../../scenarios/story.txt", text+"option settled\n")
+	s, err := script.Parse("../../scenarios/killpoints.txt", text+"option settled\n")
 	if err != nil {
 		t.Fatal(err)
 	}

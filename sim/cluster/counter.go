@@ -112,8 +112,6 @@ func (k *counter) notice(notice any) {
 				k.counts.Rejections++
 			}
 		}
-	case agent.Rejected:
-		k.counts.Rejected++
 	case agent.Evicted:
 		k.counts.Displaced[enginedisplacement.Pressure]++
 	case displacement.Refused:

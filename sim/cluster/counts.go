@@ -21,7 +21,6 @@ type Counts struct {
 	BudgetDebits              int
 	Refused                   int // evictions refused by a budget
 	Unrecorded                int // displacements whose record was lost because no actor observed them
-	Rejected                  int // pods rejected by their node
 	Descheduled               int // pods evicted by the descheduler
 	Returned                  int // of these, pods replaced on the node they left
 	// Latencies are the times from creation to binding, in the order of binding.

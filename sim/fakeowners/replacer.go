@@ -23,6 +23,19 @@ const ReplaceAnnotation = "sim.berth.dev/replace"
 // are the number of their current pods.
 const UIDPrefix = "owner/"
 
+// References returns the owner references of a pod with a fake owner. An owner "!x" is a controller x that no other object
+// mentions.
+func References(owner string) []metav1.OwnerReference {
+	if owner == "" {
+		return nil
+	}
+	name, uid := owner, UIDPrefix+owner
+	if missing, ok := strings.CutPrefix(owner, "!"); ok {
+		name, uid = missing, "missing/"+missing
+	}
+	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID(uid), Controller: new(true)}}
+}
+
 // Replacer is the actor that replaces annotated pods. Create it with New.
 type Replacer struct {
 	w                *sim.World

@@ -6,28 +6,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
-
-func readUngate(p *parser, w *tokens) {
-	name := w.name("the pod")
-	p.addStep(func(r *run) { change(r, name, "is ungated", func(p *corev1.Pod) { p.Spec.SchedulingGates = nil }) })
-}
-
-func readBind(p *parser, w *tokens) {
-	pod, node := w.name("the pod"), w.name("the node")
-	p.addStep(func(r *run) { r.bind(objectKey(store.Pods, pod), node) })
-}
-
-func readMove(p *parser, w *tokens) {
-	pod, node := w.name("the pod"), w.name("the node")
-	p.addStep(func(r *run) { change(r, pod, "is moved to "+node, func(p *corev1.Pod) { p.Spec.NodeName = node }) })
-}
 
 func readKill(p *parser, w *tokens) {
 	actor, d := w.name("the actor"), time.Second
@@ -50,14 +33,6 @@ func readStart(p *parser, w *tokens) {
 	forEachAgent(p, w, "starts", (*agent.Agents).StartAgent)
 }
 
-func readPartition(p *parser, w *tokens) {
-	forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
-}
-
-func readReconnect(p *parser, w *tokens) {
-	forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
-}
-
 // forEachAgent reads a node or a range and adds a step that calls f for the agent of each.
 func forEachAgent(p *parser, w *tokens, text string, f func(*agent.Agents, string)) {
 	nodes := p.readNames(w, "the node")
@@ -67,6 +42,14 @@ func forEachAgent(p *parser, w *tokens, text string, f func(*agent.Agents, strin
 			f(r.w.Agents, node)
 		}
 	})
+}
+
+func readPartition(p *parser, w *tokens) {
+	forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
+}
+
+func readReconnect(p *parser, w *tokens) {
+	forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
 // actorName reads the name of an actor with watches.
@@ -122,15 +105,18 @@ func readFault(p *parser, w *tokens) {
 	if !sim.IsRequestKind(kind) {
 		w.failf("request kind %q: must be any, or one of %s", kind, strings.Join(sim.RequestKindNames(), ", "))
 	}
-	o := w.options("pod=", "times=", "after=")
-	rule := sim.FaultRule{Fault: fault, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
+	rule := sim.FaultRule{Fault: fault, Request: kind, Times: 1}
+	faultWords.read(w)(&rule)
 	if kind == "any" {
 		rule.Request = ""
 	}
-	if o.has("pod") {
-		rule.Pod = objectKey(store.Pods, o.values["pod"])
-	}
 	p.addStep(func(r *run) { r.w.Faults().Add(rule) })
+}
+
+var faultWords = words[*sim.FaultRule]{
+	{"pod=", func(f *sim.FaultRule, v value) { f.Pod = objectKey(store.Pods, v.text) }},
+	{"times=", func(f *sim.FaultRule, v value) { f.Times = int(v.number(1, 1_000_000)) }},
+	{"after=", func(f *sim.FaultRule, v value) { f.After = int(v.number(0, 1000)) }},
 }
 
 func readClear(p *parser, _ *tokens) { p.addStep(func(r *run) { r.w.ClearFaults() }) }

@@ -23,9 +23,14 @@ func readDescheduler(p *parser, w *tokens) {
 		w.failf("%s: measured usage is not supported", o.values["policy"])
 	}
 	d := descheduler.Options{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
-		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
-	if d.Interval <= 0 {
-		o.invalid("every", "a duration such as 2m")
+		InitialDelay: time.Minute, Interval: 2 * time.Minute}
+	if o.has("first") {
+		d.InitialDelay = o.value("first").duration()
+	}
+	if o.has("every") {
+		if d.Interval = o.value("every").duration(); d.Interval <= 0 {
+			o.value("every").invalid("a duration such as 2m")
+		}
 	}
 	var profile *framework.Profile
 	if o.has("others") {

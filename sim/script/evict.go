@@ -40,7 +40,10 @@ func readEvict(p *parser, w *tokens) {
 
 func readDrain(p *parser, w *tokens) {
 	node, o := w.name("the node"), w.options("by=", "berth", "surge", "timeout=")
-	requester, timeout := o.values["by"], o.duration("timeout", time.Hour)
+	requester, timeout := o.values["by"], time.Hour
+	if o.has("timeout") {
+		timeout = o.value("timeout").duration()
+	}
 	switch {
 	case o.has("surge") && !o.has("berth"):
 		w.fail(errors.New("surge: must be set with berth: only berth drain supports it"))
@@ -83,33 +86,34 @@ func readTolerate(p *parser, w *tokens) {
 	}
 	p.addStep(func(r *run) {
 		change(r, name, "tolerates "+text, func(p *corev1.Pod) {
-			p.Spec.Tolerations = nil
-			for _, t := range strings.Split(text, ",") {
-				p.Spec.Tolerations = append(p.Spec.Tolerations, parseToleration(t))
-			}
+			p.Spec.Tolerations = parseTolerations(strings.Split(text, ","))
 		})
 	})
 }
 
+// budgetStatus is the status of a budget and the time.
+type budgetStatus struct {
+	*policyv1.PodDisruptionBudget
+	now time.Time
+}
+
+var statusWords = words[budgetStatus]{
+	{"allowed=", func(b budgetStatus, v value) { b.Status.DisruptionsAllowed = int32(v.number(-1000, 1<<31-1)) }},
+	{"entries=", func(b budgetStatus, v value) {
+		b.Status.DisruptedPods = map[string]metav1.Time{}
+		for i := range v.number(0, 100_000) {
+			b.Status.DisruptedPods[fmt.Sprintf("unknown%d", i)] = metav1.NewTime(b.now)
+		}
+	}},
+	{"stale", func(b budgetStatus, _ value) { b.Generation++ }},
+}
+
 // readStatus sets a wrong or outdated budget status.
 func readStatus(p *parser, w *tokens) {
-	name, o := w.name("the budget"), w.options("allowed=", "entries=", "stale")
-	allowed, entries := o.number("allowed", 0, -1000, 1<<31-1), o.number("entries", 0, 0, 100_000)
+	name, set := w.name("the budget"), statusWords.read(w)
+	set(budgetStatus{PodDisruptionBudget: &policyv1.PodDisruptionBudget{}}) // checks the values
 	p.addStep(func(r *run) {
-		change(r, name, "gets another status", func(b *policyv1.PodDisruptionBudget) {
-			if o.has("allowed") {
-				b.Status.DisruptionsAllowed = int32(allowed)
-			}
-			if o.has("stale") {
-				b.Generation++
-			}
-			if o.has("entries") {
-				b.Status.DisruptedPods = map[string]metav1.Time{}
-				for i := range entries {
-					b.Status.DisruptedPods[fmt.Sprintf("unknown%d", i)] = metav1.NewTime(r.w.Now())
-				}
-			}
-		})
+		change(r, name, "gets another status", func(b *policyv1.PodDisruptionBudget) { set(budgetStatus{b, r.w.Now()}) })
 	})
 }
 
@@ -118,7 +122,7 @@ func readCondition(p *parser, w *tokens) {
 	node, o := w.name("the node"), w.options("Ready=", "MemoryPressure=", "DiskPressure=", "PIDPressure=", "NetworkUnavailable=")
 	for kind, status := range o.values {
 		if status != "True" && status != "False" {
-			o.invalid(kind, "True or False")
+			o.value(kind).invalid("True or False")
 		}
 	}
 	p.addStep(func(r *run) {

@@ -120,8 +120,8 @@ func expectCount(w *tokens, state string) func(*run) error {
 	want := w.count(state)
 	return func(r *run) error {
 		got := 0
-		for _, obj := range r.w.API().List(store.Pods) {
-			if p, ok := obj.(*corev1.Pod); ok && (state == "pending") == (p.Spec.NodeName == "") && (state == "bound" || podMatches(p, state, "", "")) {
+		for p := range store.All[*corev1.Pod](r.w.API()) {
+			if (state == "pending") == (p.Spec.NodeName == "") && (state == "bound" || podMatches(p, state, "", "")) {
 				got++
 			}
 		}

@@ -62,7 +62,7 @@ func expectStatus(w *tokens, kind string) func(*run) error {
 	}
 	for word := range o.values {
 		if word != "reason" {
-			o.values[word] = strconv.FormatInt(o.number(word, 0, -1<<31, 1<<31-1), 10)
+			o.values[word] = strconv.FormatInt(o.value(word).number(-1<<31, 1<<31-1), 10)
 		}
 	}
 	return func(r *run) error {
@@ -85,9 +85,8 @@ func expectRecorded(w *tokens) func(*run) error {
 	text, _ := w.quoted()
 	return func(r *run) error {
 		var notes []string
-		for _, o := range r.w.API().List(store.Events) {
-			e, ok := o.(*eventsv1.Event)
-			if !ok || e.Regarding.Name != name {
+		for e := range store.All[*eventsv1.Event](r.w.API()) {
+			if e.Regarding.Name != name {
 				continue
 			}
 			if e.Reason == reason && strings.Contains(e.Note, text) {

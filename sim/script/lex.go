@@ -118,8 +118,7 @@ func (w *tokens) duration(description string) time.Duration {
 // count reads a number of things that are in a state.
 func (w *tokens) count(state string) int {
 	word, _ := w.next()
-	o := &options{tokens: w, values: map[string]string{state: word}}
-	return int(o.number(state, 0, 0, 1<<31-1))
+	return int(value{w, state, word}.number(0, 1<<31-1))
 }
 
 // end fails if words remain.

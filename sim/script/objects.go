@@ -8,12 +8,54 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/sim/store"
 )
+
+// creates returns the reader of a line that creates an object for each name. newLine returns the T whose fields the words
+// set, and object the object that follows.
+func creates[T any](kind string, table words[T], newLine func(name string) T, object func(T, *tokens) store.Object) func(*parser, *tokens) {
+	return func(p *parser, w *tokens) {
+		names, set := p.readNames(w, "the name of the "+kind), table.read(w)
+		var objects []store.Object
+		for _, n := range names {
+			if problems := validation.IsDNS1123Subdomain(n); len(problems) > 0 {
+				w.failf("invalid name %q: %s", n, problems[0])
+			}
+			if w.err != nil {
+				return
+			}
+			line := newLine(n)
+			set(line)
+			objects = append(objects, object(line, w))
+		}
+		p.addObjects(objects...)
+	}
+}
+
+// createsLike is creates for objects that have the fields of an example besides those that the words set. check may be nil.
+func createsLike[T store.Object](kind string, example T, table words[T], check func(T, *tokens)) func(*parser, *tokens) {
+	newLine := func(name string) T {
+		o, _ := example.DeepCopyObject().(T)
+		if o.SetName(name); store.IsNamespaced(store.KindOf(o)) {
+			o.SetNamespace(metav1.NamespaceDefault)
+		}
+		return o
+	}
+	return creates(kind, table, newLine, func(o T, w *tokens) store.Object {
+		if check != nil {
+			check(o, w)
+		}
+		store.ApplyDefaults(o)
+		return o
+	})
+}
 
 // addObjects adds a step that creates objects.
 func (p *parser) addObjects(objects ...store.Object) {
@@ -26,69 +68,50 @@ func (p *parser) addObjects(objects ...store.Object) {
 	})
 }
 
-// addNamedObjects reads a name or range and adds a step that creates an object for each.
-func (p *parser) addNamedObjects(w *tokens, kind string, accepted []string, newObject func(name string, o *options) store.Object) {
-	names, o := p.readNames(w, "the name of the "+kind), w.options(accepted...)
-	var objects []store.Object
-	for _, n := range names {
-		if w.checkName(n); w.err != nil {
-			return
+// setNamespace is the word ns.
+func setNamespace[T store.Object](o T, v value) {
+	o.SetNamespace(cmp.Or(v.text, metav1.NamespaceDefault))
+}
+
+var readNode = createsLike("node", &corev1.Node{Status: corev1.NodeStatus{Capacity: corev1.ResourceList{
+	corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+}}}, words[*corev1.Node]{
+	{"cpu=", setCapacity(corev1.ResourceCPU)},
+	{"memory=", setCapacity(corev1.ResourceMemory)},
+	{"pods=", setCapacity(corev1.ResourcePods)},
+	{"storage=", setCapacity(corev1.ResourceEphemeralStorage)},
+	{"res=", func(n *corev1.Node, v value) { v.resources(n.Status.Capacity) }},
+	{"labels=", func(n *corev1.Node, v value) { n.Labels = v.labels() }},
+	{"taints=", func(n *corev1.Node, v value) { n.Spec.Taints = v.taints() }},
+	{"unschedulable", func(n *corev1.Node, _ value) { n.Spec.Unschedulable = true }},
+	{"joining", func(n *corev1.Node, _ value) { store.MarkJoining(n) }},
+	{"allocatable=", func(n *corev1.Node, v value) {
+		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+		n.Status.Allocatable[corev1.ResourceMemory] = v.quantity()
+	}},
+	{"usage=", func(n *corev1.Node, v value) {
+		_, err := usage.ParseNode(v.text)
+		v.annotate(&n.ObjectMeta, usage.Annotation, err)
+	}},
+	{"capacity=", func(n *corev1.Node, v value) {
+		_, err := usage.ParseCapacity(v.text, 1, 1, 1)
+		v.annotate(&n.ObjectMeta, usage.CapacityAnnotation, err)
+	}},
+}, nil)
+
+func setCapacity(name corev1.ResourceName) func(*corev1.Node, value) {
+	return func(n *corev1.Node, v value) { n.Status.Capacity[name] = v.quantity() }
+}
+
+func (v value) taints() (out []corev1.Taint) {
+	for _, s := range v.list() {
+		t, err := parseTaint(s)
+		if err != nil {
+			v.invalid(err.Error())
 		}
-		objects = append(objects, newObject(n, o))
+		out = append(out, t)
 	}
-	p.addObjects(objects...)
-}
-
-// metadata returns the metadata of a namespaced object.
-func (o *options) metadata(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: cmp.Or(o.values["ns"], metav1.NamespaceDefault), Name: name}
-}
-
-func readNode(p *parser, w *tokens) {
-	accepted := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
-	p.addNamedObjects(w, "node", accepted, func(name string, o *options) store.Object {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
-		n.Status.Capacity = corev1.ResourceList{
-			corev1.ResourceCPU: o.quantity("cpu", "4"), corev1.ResourceMemory: o.quantity("memory", "8Gi"), corev1.ResourcePods: o.quantity("pods", "110"),
-		}
-		if o.has("storage") {
-			n.Status.Capacity[corev1.ResourceEphemeralStorage] = o.quantity("storage", "0")
-		}
-		o.resources("res", n.Status.Capacity)
-		for _, s := range o.list("taints") {
-			t, err := parseTaint(s)
-			if err != nil {
-				o.invalid("taints", err.Error())
-			}
-			n.Spec.Taints = append(n.Spec.Taints, t)
-		}
-		n.Spec.Unschedulable = o.has("unschedulable")
-		n.Annotations = o.usageAnnotation(usage.ParseNode)
-		if c, ok := o.values["capacity"]; ok {
-			if _, err := usage.ParseCapacity(c, 1, 1, 1); err != nil {
-				o.invalid("capacity", err.Error())
-			}
-			n.Annotations = map[string]string{usage.Annotation: n.Annotations[usage.Annotation], usage.CapacityAnnotation: c}
-		}
-		if o.has("allocatable") {
-			n.Status.Allocatable = n.Status.Capacity.DeepCopy()
-			n.Status.Allocatable[corev1.ResourceMemory] = o.quantity("allocatable", "")
-		}
-		store.ApplyDefaults(n)
-		if o.has("joining") {
-			store.MarkJoining(n)
-		}
-		return n
-	})
-}
-
-// resources reads resources such as a=1,b=2 into list.
-func (o *options) resources(key string, list corev1.ResourceList) {
-	for _, pair := range o.list(key) {
-		name, amount, _ := strings.Cut(pair, "=")
-		o.values["res "+name] = amount
-		list[corev1.ResourceName(name)] = o.quantity("res "+name, "")
-	}
+	return out
 }
 
 func parseTaint(s string) (corev1.Taint, error) {
@@ -101,51 +124,84 @@ func parseTaint(s string) (corev1.Taint, error) {
 	return corev1.Taint{Key: k, Value: v, Effect: e}, nil
 }
 
-func readBudget(p *parser, w *tokens) {
-	accepted := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
-	p.addNamedObjects(w, "budget", accepted, func(name string, o *options) store.Object {
-		b := &policyv1.PodDisruptionBudget{ObjectMeta: o.metadata(name)}
-		b.Generation = 1
-		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
-		if o.has("always") {
-			b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
-		}
-		amount := func(key string) *intstr.IntOrString {
-			if !o.has(key) {
-				return nil
-			}
-			v := intstr.Parse(o.values[key])
-			if n, err := intstr.GetScaledValueFromIntOrPercent(&v, 100, true); err != nil || n < 0 {
-				o.invalid(key, "a number or a percentage")
-			}
-			return &v
-		}
-		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount("minAvailable"), amount("maxUnavailable")
-		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) {
-			o.failf("must have exactly one of minAvailable= and maxUnavailable=")
-		}
-		return b
-	})
+var readBudget = createsLike("budget", &policyv1.PodDisruptionBudget{
+	ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+}, words[*policyv1.PodDisruptionBudget]{
+	{"match=", func(b *policyv1.PodDisruptionBudget, v value) { b.Spec.Selector.MatchLabels = v.labels() }},
+	{"minAvailable=", func(b *policyv1.PodDisruptionBudget, v value) { b.Spec.MinAvailable = v.amount() }},
+	{"maxUnavailable=", func(b *policyv1.PodDisruptionBudget, v value) { b.Spec.MaxUnavailable = v.amount() }},
+	{"always", func(b *policyv1.PodDisruptionBudget, _ value) {
+		b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
+	}},
+	{"ns=", setNamespace[*policyv1.PodDisruptionBudget]},
+}, func(b *policyv1.PodDisruptionBudget, w *tokens) {
+	if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) {
+		w.failf("must have exactly one of minAvailable= and maxUnavailable=")
+	}
+})
+
+// amount reads a number or a percentage.
+func (v value) amount() *intstr.IntOrString {
+	n := intstr.Parse(v.text)
+	if scaled, err := intstr.GetScaledValueFromIntOrPercent(&n, 100, true); err != nil || scaled < 0 {
+		v.invalid("a number or a percentage")
+	}
+	return &n
 }
 
-func readPriorityClass(p *parser, w *tokens) {
-	p.addNamedObjects(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
-		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(o.number("value", 0, -1<<31, 1<<31-1)), GlobalDefault: o.has("default")}
-		if o.has("never") {
-			c.PreemptionPolicy = new(corev1.PreemptNever)
+var readPriorityClass = createsLike("priority class", &schedulingv1.PriorityClass{}, words[*schedulingv1.PriorityClass]{
+	{"value=", func(c *schedulingv1.PriorityClass, v value) { c.Value = int32(v.number(-1<<31, 1<<31-1)) }},
+	{"never", func(c *schedulingv1.PriorityClass, _ value) { c.PreemptionPolicy = new(corev1.PreemptNever) }},
+	{"default", func(c *schedulingv1.PriorityClass, _ value) { c.GlobalDefault = true }},
+}, nil)
+
+var readNamespace = createsLike("namespace", &corev1.Namespace{}, words[*corev1.Namespace]{
+	{"labels=", func(n *corev1.Namespace, v value) { n.Labels = v.labels() }},
+}, nil)
+
+var readService = createsLike("service", &corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}, words[*corev1.Service]{
+	{"match=", func(s *corev1.Service, v value) { s.Spec.Selector = v.labels() }},
+	{"ns=", setNamespace[*corev1.Service]},
+}, nil)
+
+var readClass = createsLike("storage class", &storagev1.StorageClass{
+	Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: new(storagev1.VolumeBindingImmediate),
+}, words[*storagev1.StorageClass]{
+	{"provisioner=", func(c *storagev1.StorageClass, v value) { c.Provisioner = cmp.Or(v.text, c.Provisioner) }},
+	{"wait", func(c *storagev1.StorageClass, _ value) {
+		c.VolumeBindingMode = new(storagev1.VolumeBindingWaitForFirstConsumer)
+	}},
+}, nil)
+
+// defaultVolume is the size of a volume and a claim without the word size.
+var defaultVolume = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
+
+var readVolume = createsLike("volume", &corev1.PersistentVolume{
+	Spec:   corev1.PersistentVolumeSpec{Capacity: defaultVolume, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+	Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable},
+}, words[*corev1.PersistentVolume]{
+	{"size=", func(o *corev1.PersistentVolume, v value) { o.Spec.Capacity[corev1.ResourceStorage] = v.quantity() }},
+	{"class=", func(o *corev1.PersistentVolume, v value) { o.Spec.StorageClassName = v.text }},
+	{"node=", func(o *corev1.PersistentVolume, v value) {
+		if v.text != "" {
+			o.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{labelTerm(corev1.LabelHostname, v.text)}}}
 		}
-		return c
-	})
+	}},
+}, nil)
+
+// labelTerm returns a term that selects the nodes with a label.
+func labelTerm(key, value string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}}
 }
 
-func readNamespace(p *parser, w *tokens) {
-	p.addNamedObjects(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
-		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
-	})
-}
-
-func readService(p *parser, w *tokens) {
-	p.addNamedObjects(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
-		return &corev1.Service{ObjectMeta: o.metadata(name), Spec: corev1.ServiceSpec{Selector: o.labels("match"), IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
-	})
-}
+var readClaim = createsLike("claim", &corev1.PersistentVolumeClaim{
+	Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: new(""), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{Requests: defaultVolume}},
+	Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
+}, words[*corev1.PersistentVolumeClaim]{
+	{"size=", func(c *corev1.PersistentVolumeClaim, v value) {
+		c.Spec.Resources.Requests[corev1.ResourceStorage] = v.quantity()
+	}},
+	{"class=", func(c *corev1.PersistentVolumeClaim, v value) { c.Spec.StorageClassName = &v.text }},
+	{"ns=", setNamespace[*corev1.PersistentVolumeClaim]},
+}, nil)

@@ -3,8 +3,10 @@ package script
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,6 +25,69 @@ func objectKey(k store.Kind, name string) string {
 		return "default/" + name
 	}
 	return name
+}
+
+// acts returns the reader of an action with one name, which the description describes.
+func acts(description string, action func(r *run, name string)) func(*parser, *tokens) {
+	return func(p *parser, w *tokens) {
+		name := w.name(description)
+		p.addStep(func(r *run) { action(r, name) })
+	}
+}
+
+// actsWith is acts with a second name.
+func actsWith(first, second string, action func(r *run, a, b string)) func(*parser, *tokens) {
+	return func(p *parser, w *tokens) {
+		a, b := w.name(first), w.name(second)
+		p.addStep(func(r *run) { action(r, a, b) })
+	}
+}
+
+// changes returns the reader of an action that changes an object. The text is what happens to it.
+func changes[T store.Object](description, text string, f func(T)) func(*parser, *tokens) {
+	return acts(description, func(r *run, name string) { change(r, name, text, f) })
+}
+
+var (
+	readUngate   = changes("the pod", "is ungated", func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
+	readCordon   = changes("the node", "is cordoned", func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	readUncordon = changes("the node", "is uncordoned", func(n *corev1.Node) { n.Spec.Unschedulable = false })
+	readMove     = actsWith("the pod", "the node", func(r *run, pod, node string) {
+		change(r, pod, "is moved to "+node, func(p *corev1.Pod) { p.Spec.NodeName = node })
+	})
+	readImage = actsWith("the deployment", "the image", func(r *run, name, image string) {
+		change(r, name, "is updated to image "+image, func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers = slices.Clone(d.Spec.Template.Spec.Containers)
+			d.Spec.Template.Spec.Containers[0].Image = image
+			d.Generation++
+		})
+	})
+	// readBind binds a pod as another scheduler would.
+	readBind = actsWith("the pod", "the node", func(r *run, pod, node string) {
+		pod = objectKey(store.Pods, pod)
+		if err := r.w.API().Bind(pod, "", node); err != nil {
+			r.log(err.Error())
+			return
+		}
+		r.log(pod + " is bound to " + node + " by another scheduler")
+	})
+)
+
+func readScale(p *parser, w *tokens) {
+	name := w.name("the workload")
+	word, _ := w.next()
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err != nil || n < 0 {
+		w.failf("%q: must be a number of replicas", word)
+	}
+	p.addStep(func(r *run) {
+		text := "is scaled to " + word
+		if get[*appsv1.Deployment](r, name) != nil {
+			change(r, name, text, func(d *appsv1.Deployment) { d.Spec.Replicas, d.Generation = new(int32(n)), d.Generation+1 })
+			return
+		}
+		change(r, name, text, func(s *appsv1.ReplicaSet) { s.Spec.Replicas, s.Generation = new(int32(n)), s.Generation+1 })
+	})
 }
 
 func readLoad(p *parser, w *tokens) {
@@ -50,8 +115,8 @@ func readDelete(p *parser, w *tokens) {
 	if !ok {
 		w.failf("kind %q: must be one of %s", word, strings.Join(slices.Sorted(maps.Keys(objectKinds)), ", "))
 	}
-	names := p.readNames(w, "the name")
-	grace := w.options("grace=").grace()
+	names, o := p.readNames(w, "the name"), w.options("grace=")
+	grace := o.grace()
 	p.addStep(func(r *run) {
 		for _, n := range names {
 			r.remove(k, objectKey(k, n), grace)
@@ -73,7 +138,7 @@ func readTaint(p *parser, w *tokens) {
 		t := t
 		t.TimeAdded = new(metav1.NewTime(r.w.Now()))
 		change(r, name, "is tainted with "+t.ToString(), func(n *corev1.Node) {
-			n.Spec.Taints = append(slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }), t)
+			n.Spec.Taints = append(slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return t.MatchTaint(&o) }), t)
 		})
 	})
 }
@@ -83,20 +148,12 @@ func readUntaint(p *parser, w *tokens) {
 		w.failf("must have a node and the key of a taint")
 	}
 	name := w.name("the node")
-	taint, _ := w.next()
+	key, _ := w.next()
 	p.addStep(func(r *run) {
-		change(r, name, "is no longer tainted with "+taint, func(n *corev1.Node) {
-			n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == taint })
+		change(r, name, "is no longer tainted with "+key, func(n *corev1.Node) {
+			n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == key })
 		})
 	})
-}
-
-// readCordon returns a reader that cordons or uncordons a node.
-func readCordon(cordon bool, text string) func(*parser, *tokens) {
-	return func(p *parser, w *tokens) {
-		name := w.name("the node")
-		p.addStep(func(r *run) { change(r, name, text, func(n *corev1.Node) { n.Spec.Unschedulable = cordon }) })
-	}
 }
 
 func readLabel(p *parser, w *tokens) {
@@ -125,7 +182,7 @@ func readResize(p *parser, w *tokens) {
 	name, o := w.name("the node"), w.options("cpu=", "memory=", "pods=")
 	resources := corev1.ResourceList{}
 	for word := range o.values {
-		resources[corev1.ResourceName(word)] = o.quantity(word, "")
+		resources[corev1.ResourceName(word)] = o.value(word).quantity()
 	}
 	p.addStep(func(r *run) {
 		change(r, name, "is resized", func(n *corev1.Node) {

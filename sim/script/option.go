@@ -1,56 +1,102 @@
 package script
 
-import "github.com/berthproject/berth/sim/cluster"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/sim/cluster"
+)
 
 func readUntil(p *parser, w *tokens) {
 	p.failAt(w, "at is not allowed")
 	p.s.until = w.duration("until")
 }
 
-// optionWords are the words of an option line, besides pressureOptions.
-var optionWords = []string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=",
-	"decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "resizepreemption", "forbid", "startupgrace=", "endpoints", "settled", "rest", "exact"}
+// optionLine is what an option line changes.
+type optionLine struct {
+	*cluster.Options
+	scenario     *Scenario
+	maxDecisions int64
+	eviction     config.Eviction
+}
+
+var optionWords = words[*optionLine]{
+	{"seed=", func(o *optionLine, v value) { o.Seed = uint64(v.number(0, 1<<62)) }},
+	{"ties=", func(o *optionLine, v value) { o.TieBreakSeed = uint64(v.number(0, 1<<62)) }},
+	{"faults=", func(o *optionLine, v value) { o.Faults.Requests, o.Faults.Writes = v.share(), v.share() }},
+	{"delays=", func(o *optionLine, v value) { o.Faults.Delays = v.share() }},
+	{"repeats=", func(o *optionLine, v value) { o.Faults.Repeats = v.share() }},
+	{"maxdelay=", func(o *optionLine, v value) { o.Faults.MaxDelay = v.duration() }},
+	{"lag=", func(o *optionLine, v value) { o.Lag = v.duration() }},
+	{"latency=", func(o *optionLine, v value) { o.Latency = v.duration() }},
+	{"leftover=", func(o *optionLine, v value) { o.Machine.Queue.MaxUnschedulableDuration = v.duration() }},
+	{"backoff=", func(o *optionLine, v value) { o.Machine.Queue.InitialBackoff = v.duration() }},
+	{"maxbackoff=", func(o *optionLine, v value) { o.Machine.Queue.MaxBackoff = v.duration() }},
+	{"victims=", func(o *optionLine, v value) { o.Machine.VictimsTimeout = v.duration() }},
+	{"decisions=", func(o *optionLine, v value) { o.DecisionsPerStep = int(v.number(1, o.maxDecisions)) }},
+	{"several=", func(o *optionLine, v value) {
+		o.Evictions.Rules.RefuseMultiple = o.Evictions.Rules.RefuseMultiple || v.text == "refuse"
+	}},
+	{"norecount", func(o *optionLine, _ value) { o.Evictions.Rules.Recount = false }},
+	{"noaudit", func(o *optionLine, _ value) { o.Audit = false }},
+	{"keepdebits", func(o *optionLine, _ value) { o.Evictions.Refund = false }},
+	{"frozen", func(o *optionLine, _ value) { o.TaintEviction.FrozenDeadline = true }},
+	{"ended=", func(o *optionLine, v value) { o.GC.Threshold = int(v.number(1, 1_000_000)) }},
+	{"evictedcap=", func(o *optionLine, v value) { o.GC.EvictedCap = int(v.number(0, 1_000_000)) }},
+	{"evictedttl=", func(o *optionLine, v value) { o.GC.EvictedTTL = v.duration() }},
+	{"noholds", func(o *optionLine, _ value) { o.AvoidHolds.First = 0 }},
+	{"nopause", func(o *optionLine, _ value) { o.Workload.NoReplacementDelay = true }},
+	{"nopressure", func(o *optionLine, _ value) { o.Machine.AssumedPressureDuration = 0 }},
+	{"resizepreemption", func(o *optionLine, _ value) { o.Machine.ResizePreemption = true }},
+	{"forbid", func(o *optionLine, _ value) { o.Evictions.Rules.ForbidImpossible = true }},
+	{"startupgrace=", func(o *optionLine, v value) { o.TaintEviction.StartupGrace = v.duration() }},
+	{"endpoints", func(o *optionLine, _ value) { o.Endpoints = true }},
+	{"settled", func(o *optionLine, _ value) { o.scenario.checkSettled = true }},
+	{"rest", func(o *optionLine, _ value) { o.scenario.checkSettled = true }}, // deprecated
+	{"exact", func(o *optionLine, _ value) { o.scenario.timingSensitive = true }},
+	// Thresholds are written as in the kubelet's flags. soft is last because it requires softgrace.
+	{"hard=", func(o *optionLine, v value) { o.setThresholds(v, &o.eviction.Hard, "<") }},
+	{"softgrace=", func(o *optionLine, v value) { o.setThresholds(v, &o.eviction.SoftGracePeriod, "=") }},
+	{"minreclaim=", func(o *optionLine, v value) { o.setThresholds(v, &o.eviction.MinimumReclaim, "=") }},
+	{"soft=", func(o *optionLine, v value) { o.setThresholds(v, &o.eviction.Soft, "<") }},
+	{"transition=", func(o *optionLine, v value) { o.Pressure.TransitionPeriod = v.duration() }},
+	{"maxgrace=", func(o *optionLine, v value) { o.Pressure.MaxPodGrace = v.number(-1, 86400) }},
+	{"compatible", func(o *optionLine, _ value) { o.Pressure.Options = nodepressure.Options{} }},
+	{"reserve=", func(o *optionLine, v value) {
+		q := v.quantity()
+		o.Reserve.Bytes = [nodepressure.NumFilesystems]int64{q.Value(), q.Value()}
+	}},
+}
 
 func readOption(p *parser, w *tokens) {
-	o := w.options(append(optionWords, pressureOptions...)...)
+	set := optionWords.read(w)
 	p.failAt(w, "options apply from the start; at is not allowed")
-	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("settled") || o.has("rest"), p.s.timingSensitive || o.has("exact")
 	maxDecisions := int64(1_000_000)
 	if p.untrusted { // a run does not stop within an event
 		maxDecisions = untrustedDecisions
 	}
-	apply := func(s *cluster.Options) {
-		s.Seed, s.TieBreakSeed = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.TieBreakSeed), 0, 1<<62))
-		f := &s.Faults
-		f.Requests, f.Writes = o.share("faults", f.Requests), o.share("faults", f.Writes)
-		f.Delays, f.Repeats, f.MaxDelay = o.share("delays", f.Delays), o.share("repeats", f.Repeats), o.duration("maxdelay", f.MaxDelay)
-		s.Lag, s.Latency = o.duration("lag", s.Lag), o.duration("latency", s.Latency)
-		q := &s.Machine.Queue
-		q.MaxUnschedulableDuration = o.duration("leftover", q.MaxUnschedulableDuration)
-		q.InitialBackoff, q.MaxBackoff = o.duration("backoff", q.InitialBackoff), o.duration("maxbackoff", q.MaxBackoff)
-		s.Machine.VictimsTimeout = o.duration("victims", s.Machine.VictimsTimeout)
-		s.Machine.ResizePreemption = s.Machine.ResizePreemption || o.has("resizepreemption")
-		if o.has("nopressure") {
-			s.Machine.AssumedPressureDuration = 0
-		}
-		s.Evictions.Rules.RefuseMultiple = s.Evictions.Rules.RefuseMultiple || o.values["several"] == "refuse"
-		s.Evictions.Rules.Recount = s.Evictions.Rules.Recount && !o.has("norecount")
-		s.Evictions.Rules.ForbidImpossible = s.Evictions.Rules.ForbidImpossible || o.has("forbid")
-		s.Endpoints = s.Endpoints || o.has("endpoints")
-		s.TaintEviction.StartupGrace = o.duration("startupgrace", s.TaintEviction.StartupGrace)
-		s.Evictions.Refund = s.Evictions.Refund && !o.has("keepdebits")
-		s.TaintEviction.FixedDueTime = s.TaintEviction.FixedDueTime || o.has("frozen")
-		s.Audit = s.Audit && !o.has("noaudit")
-		if o.has("noholds") {
-			s.AvoidHolds.First = 0
-		}
-		s.Workload.NoReplacementDelay = s.Workload.NoReplacementDelay || o.has("nopause")
-		o.setPressure(s)
-		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
-		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))
-		s.GC.EvictedTTL = o.duration("evictedttl", 0)
-		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, maxDecisions))
-	}
+	apply := func(o *cluster.Options) { set(&optionLine{Options: o, scenario: p.s, maxDecisions: maxDecisions}) }
 	apply(&cluster.Options{}) // checks the values
 	p.addOption(apply)
+}
+
+// setThresholds reads pairs such as a<b,c<d, here with the separator "<", into a field of the thresholds of node pressure.
+func (o *optionLine) setThresholds(v value, field *map[string]string, separator string) {
+	*field = map[string]string{}
+	for _, pair := range v.list() {
+		signal, amount, ok := strings.Cut(pair, separator)
+		if !ok {
+			v.invalid(fmt.Sprintf("SIGNAL%sVALUE, with commas between", separator))
+		}
+		(*field)[signal] = amount
+	}
+	thresholds, err := o.eviction.Thresholds([]string{"pods"})
+	if err != nil {
+		v.failf("%s=%s: %w", v.key, v.text, err)
+	}
+	if e := &o.eviction; e.Hard != nil || e.Soft != nil || e.MinimumReclaim != nil {
+		o.Pressure.Thresholds = thresholds
+	}
 }

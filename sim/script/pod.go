@@ -1,17 +1,13 @@
 package script
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime/simulated"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
@@ -19,212 +15,161 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podOptions are the options of a pod line.
-var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
-	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
-	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
-	"usage=", "storagelimit=", "emptydir=", "containers="}
-
-func readPod(p *parser, w *tokens) { p.addNamedObjects(w, "pod", podOptions, newPod) }
-
-// newPod returns the pod of a line.
-func newPod(name string, o *options) store.Object {
-	pod := &corev1.Pod{ObjectMeta: o.metadata(name)}
-	pod.Labels = o.labels("labels")
-	s := &pod.Spec
-	s.Containers = []corev1.Container{{Name: "main", Image: "main"}}
-	setRequests(&s.Containers[0], o)
-	s.NodeName, s.SchedulerName, s.PriorityClassName = o.values["node"], o.values["scheduler"], o.values["class"]
-	if o.has("priority") {
-		s.Priority = new(int32(o.number("priority", 0, -1<<31, 2_000_001_000)))
-	}
-	if o.has("never") {
-		s.PreemptionPolicy = new(corev1.PreemptNever)
-	}
-	s.NodeSelector = o.labels("selector")
-	for _, t := range o.list("tolerate") {
-		s.Tolerations = append(s.Tolerations, parseToleration(t))
-	}
-	for _, g := range o.list("gates") {
-		s.SchedulingGates = append(s.SchedulingGates, corev1.PodSchedulingGate{Name: g})
-	}
-	for i, c := range o.list("claims") {
-		s.Volumes = append(s.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
-	}
-	o.setAffinity(s)
-	o.setLifecycle(pod)
-	o.setLocalStorage(s)
-	store.ApplyDefaults(pod)
-	return pod
+// podLine is a pod, or a workload whose template is the pod.
+type podLine struct {
+	*corev1.Pod
+	replicas int32
+	parallel bool
 }
 
-// setRequests reads the requests and host ports of a container.
-func setRequests(c *corev1.Container, o *options) {
-	r := corev1.ResourceList{}
-	for key, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "storage": corev1.ResourceEphemeralStorage} {
-		if o.has(key) {
-			r[name] = o.quantity(key, "")
+func newPodLine(name string) *podLine {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+	p.Spec.Containers = []corev1.Container{{Name: "main", Image: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}}}}
+	return &podLine{Pod: p, replicas: 1}
+}
+
+var readPod = creates("pod", podWords, newPodLine, func(l *podLine, _ *tokens) store.Object {
+	store.ApplyDefaults(l.Pod)
+	return l.Pod
+})
+
+var podWords = words[*podLine]{
+	{"cpu=", setRequest(corev1.ResourceCPU)},
+	{"memory=", setRequest(corev1.ResourceMemory)},
+	{"storage=", setRequest(corev1.ResourceEphemeralStorage)},
+	{"res=", func(l *podLine, v value) { v.resources(l.container().Resources.Requests) }},
+	{"priority=", func(l *podLine, v value) { l.Spec.Priority = new(int32(v.number(-1<<31, 2_000_001_000))) }},
+	{"class=", func(l *podLine, v value) { l.Spec.PriorityClassName = v.text }},
+	{"never", func(l *podLine, _ value) { l.Spec.PreemptionPolicy = new(corev1.PreemptNever) }},
+	{"labels=", func(l *podLine, v value) { l.Labels = v.labels() }},
+	{"ns=", setNamespace[*podLine]},
+	{"node=", func(l *podLine, v value) { l.Spec.NodeName = v.text }},
+	{"selector=", func(l *podLine, v value) { l.Spec.NodeSelector = v.labels() }},
+	{"tolerate=", func(l *podLine, v value) { l.Spec.Tolerations = parseTolerations(v.list()) }},
+	{"spread=", func(l *podLine, v value) { l.Spec.TopologySpreadConstraints = v.spreadConstraints() }},
+	{"affinity=", func(l *podLine, v value) {
+		l.podAffinity().RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{v.affinityTerm()}
+	}},
+	{"anti=", func(l *podLine, v value) {
+		l.podAntiAffinity().RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{v.affinityTerm()}
+	}},
+	{"prefer=", func(l *podLine, v value) {
+		l.affinity().NodeAffinity = &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: v.preferredNodes()}
+	}},
+	{"prefer-affinity=", func(l *podLine, v value) {
+		l.podAffinity().PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{Weight: weight, PodAffinityTerm: v.affinityTerm()}}
+	}},
+	{"prefer-anti=", func(l *podLine, v value) {
+		l.podAntiAffinity().PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{Weight: weight, PodAffinityTerm: v.affinityTerm()}}
+	}},
+	{"gates=", func(l *podLine, v value) {
+		for _, g := range v.list() {
+			l.Spec.SchedulingGates = append(l.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: g})
 		}
+	}},
+	{"claims=", func(l *podLine, v value) {
+		for i, c := range v.list() {
+			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c}}
+			l.Spec.Volumes = append(l.Spec.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: source})
+		}
+	}},
+	{"ports=", func(l *podLine, v value) { l.container().Ports = v.ports() }},
+	{"scheduler=", func(l *podLine, v value) { l.Spec.SchedulerName = v.text }},
+	{"owner=", func(l *podLine, v value) { l.OwnerReferences = fakeowners.References(v.text) }},
+	{"replace", func(l *podLine, _ value) {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, fakeowners.ReplaceAnnotation, "true")
+	}},
+	{"grace=", func(l *podLine, v value) { l.Spec.TerminationGracePeriodSeconds = v.seconds() }},
+	{"starts=", annotateSeconds(simulated.StartSeconds)},
+	{"prestop=", func(l *podLine, v value) {
+		l.container().Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: *v.seconds()}}}
+	}},
+	{"runs=", annotateSeconds(simulated.RunSeconds)},
+	{"exit=", func(l *podLine, v value) {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, simulated.ExitCode, strconv.FormatInt(v.number(0, 255), 10))
+	}},
+	{"stops=", annotateSeconds(simulated.StopSeconds)},
+	{"restart=", func(l *podLine, v value) {
+		l.Spec.RestartPolicy = corev1.RestartPolicy(v.text)
+		if !slices.Contains([]corev1.RestartPolicy{"", corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure}, l.Spec.RestartPolicy) {
+			v.invalid("Always, OnFailure or Never")
+		}
+	}},
+	{"usage=", func(l *podLine, v value) {
+		_, err := usage.ParsePod(v.text)
+		v.annotate(&l.ObjectMeta, usage.Annotation, err)
+	}},
+	{"storagelimit=", func(l *podLine, v value) {
+		l.container().Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: v.quantity()}
+	}},
+	{"emptydir=", func(l *podLine, v value) { l.Spec.Volumes = append(l.Spec.Volumes, v.emptyDirs()...) }},
+	{"containers=", func(l *podLine, v value) {
+		for i := range v.number(1, 10) - 1 {
+			c := *l.container().DeepCopy()
+			c.Name += strconv.FormatInt(i+2, 10)
+			l.Spec.Containers = append(l.Spec.Containers, c)
+		}
+	}},
+}
+
+// container returns the first container.
+func (l *podLine) container() *corev1.Container { return &l.Spec.Containers[0] }
+
+func setRequest(name corev1.ResourceName) func(*podLine, value) {
+	return func(l *podLine, v value) { l.container().Resources.Requests[name] = v.quantity() }
+}
+
+func annotateSeconds(annotation string) func(*podLine, value) {
+	return func(l *podLine, v value) {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, annotation, strconv.FormatFloat(v.duration().Seconds(), 'f', -1, 64))
 	}
-	o.resources("res", r)
-	c.Resources.Requests = r
-	for _, s := range o.list("ports") {
+}
+
+func (v value) ports() (out []corev1.ContainerPort) {
+	for _, s := range v.list() {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil || n < 1 || n > 65535 {
-			o.invalid("ports", "ports from 1 to 65535, such as 80,443")
+			v.invalid("ports from 1 to 65535, such as 80,443")
 		}
-		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: int32(n), HostPort: int32(n), Protocol: corev1.ProtocolTCP})
+		out = append(out, corev1.ContainerPort{ContainerPort: int32(n), HostPort: int32(n), Protocol: corev1.ProtocolTCP})
 	}
+	return out
 }
 
-// parseToleration reads key[=value][:effect[:seconds]]; * tolerates everything.
-func parseToleration(s string) corev1.Toleration {
-	pair, effect, _ := strings.Cut(s, ":")
-	effect, seconds, hasTime := strings.Cut(effect, ":")
-	k, v, hasValue := strings.Cut(pair, "=")
-	t := corev1.Toleration{Key: k, Value: v, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
-	if hasValue {
-		t.Operator = corev1.TolerationOpEqual
-	}
-	if n, err := strconv.ParseInt(seconds, 10, 64); hasTime && err == nil {
-		t.TolerationSeconds = &n
-	}
-	if k == "*" {
-		t.Key = ""
-	}
-	return t
-}
-
-// setLifecycle reads how the containers start, run and stop, and the owner and the annotations of the pod.
-func (o *options) setLifecycle(p *corev1.Pod) {
-	annotations := map[string]string{}
-	addSeconds := func(key, annotation string) {
-		if o.has(key) {
-			annotations[annotation] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
+// emptyDirs reads emptyDirs as NAME or NAME:SIZE.
+func (v value) emptyDirs() (out []corev1.Volume) {
+	for _, e := range v.list() {
+		name, size, hasSize := strings.Cut(e, ":")
+		source := &corev1.EmptyDirVolumeSource{}
+		if hasSize {
+			q, err := resource.ParseQuantity(size)
+			if err != nil {
+				v.invalid("names such as data, or with a size such as data:1Gi")
+			}
+			source.SizeLimit = &q
 		}
+		out = append(out, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}})
 	}
-	addSeconds("starts", simulated.StartSeconds)
-	if o.has("prestop") {
-		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
-		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
-	}
-	addSeconds("runs", simulated.RunSeconds)
-	addSeconds("stops", simulated.StopSeconds)
-	if o.has("exit") {
-		annotations[simulated.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
-	}
-	if o.has("replace") {
-		annotations[fakeowners.ReplaceAnnotation] = "true"
-	}
-	maps.Copy(annotations, o.usageAnnotation(usage.ParsePod))
-	if len(annotations) > 0 {
-		p.Annotations = annotations
-	}
-	p.Spec.TerminationGracePeriodSeconds = o.grace()
-	switch r := corev1.RestartPolicy(o.values["restart"]); r {
-	case "", corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
-		p.Spec.RestartPolicy = r
-	default:
-		o.invalid("restart", "Always, OnFailure or Never")
-	}
-	if owner := o.values["owner"]; owner != "" {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(fakeowners.UIDPrefix + owner), Controller: new(true)}}
-		if name, missing := strings.CutPrefix(owner, "!"); missing {
-			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, types.UID("missing/"+name)
+	return out
+}
+
+// parseTolerations reads key[=value][:effect[:seconds]]; * tolerates everything.
+func parseTolerations(list []string) (out []corev1.Toleration) {
+	for _, s := range list {
+		pair, effect, _ := strings.Cut(s, ":")
+		effect, seconds, hasTime := strings.Cut(effect, ":")
+		k, v, hasValue := strings.Cut(pair, "=")
+		t := corev1.Toleration{Key: k, Value: v, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
+		if hasValue {
+			t.Operator = corev1.TolerationOpEqual
 		}
-	}
-}
-
-// setAffinity reads spread and affinity: KEY:..., where KEY is a node label or "host".
-func (o *options) setAffinity(s *corev1.PodSpec) {
-	if o.has("spread") {
-		c, err := parseSpreadConstraint(o.values["spread"])
-		if err != nil {
-			o.invalid("spread", err.Error())
+		if n, err := strconv.ParseInt(seconds, 10, 64); hasTime && err == nil {
+			t.TolerationSeconds = &n
 		}
-		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{c}
-	}
-	a := corev1.Affinity{NodeAffinity: o.nodeAffinity()}
-	if required, preferred := o.affinityTerms("affinity"); required != nil || preferred != nil {
-		a.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
-	}
-	if required, preferred := o.affinityTerms("anti"); required != nil || preferred != nil {
-		a.PodAntiAffinity = &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred}
-	}
-	if a != (corev1.Affinity{}) {
-		s.Affinity = &a
-	}
-}
-
-// affinityTerms returns the terms of the options key and prefer-key.
-func (o *options) affinityTerms(key string) (required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
-	term := func(key string) corev1.PodAffinityTerm {
-		t, err := parsePodAffinityTerm(o.values[key])
-		if err != nil {
-			o.invalid(key, err.Error())
+		if k == "*" {
+			t.Key = ""
 		}
-		return t
+		out = append(out, t)
 	}
-	if o.has(key) {
-		required = []corev1.PodAffinityTerm{term(key)}
-	}
-	if o.has("prefer-" + key) {
-		preferred = []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: term("prefer-" + key)}}
-	}
-	return required, preferred
-}
-
-// nodeAffinity returns the preferred node affinity, or nil.
-func (o *options) nodeAffinity() *corev1.NodeAffinity {
-	if !o.has("prefer") {
-		return nil
-	}
-	var terms []corev1.PreferredSchedulingTerm
-	m := o.labels("prefer")
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		terms = append(terms, corev1.PreferredSchedulingTerm{Weight: 50, Preference: corev1.NodeSelectorTerm{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: k, Operator: corev1.NodeSelectorOpIn, Values: []string{m[k]}}}}})
-	}
-	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}
-}
-
-// topologyKey returns the node label for KEY.
-func topologyKey(key string) string {
-	if key == "host" {
-		return corev1.LabelHostname
-	}
-	return key
-}
-
-func parsePodAffinityTerm(s string) (corev1.PodAffinityTerm, error) {
-	key, match, _ := strings.Cut(s, ":")
-	m, err := parseLabels(match)
-	if err != nil || key == "" {
-		return corev1.PodAffinityTerm{}, errors.New("KEY:a=b, such as zone:app=web or host:app=web")
-	}
-	return corev1.PodAffinityTerm{TopologyKey: topologyKey(key), LabelSelector: &metav1.LabelSelector{MatchLabels: m}}, nil
-}
-
-func parseSpreadConstraint(s string) (c corev1.TopologySpreadConstraint, err error) {
-	parts := strings.Split(s, ":")
-	c.WhenUnsatisfiable = corev1.DoNotSchedule
-	if len(parts) == 4 && parts[2] == "soft" {
-		c.WhenUnsatisfiable = corev1.ScheduleAnyway
-		parts = append(parts[:2], parts[3])
-	}
-	errWant := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
-	if len(parts) != 3 || parts[0] == "" {
-		return c, errWant
-	}
-	skew, err := strconv.ParseInt(parts[1], 10, 32)
-	if err != nil || skew < 1 {
-		return c, errWant
-	}
-	m, err := parseLabels(parts[2])
-	if err != nil {
-		return c, fmt.Errorf("%w (%w)", errWant, err)
-	}
-	c.TopologyKey, c.MaxSkew, c.LabelSelector = topologyKey(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
-	return c, nil
+	return out
 }

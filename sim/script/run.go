@@ -191,26 +191,13 @@ func change[T store.Object](r *run, name, text string, f func(T)) {
 	var none T
 	k := store.KindOf(none)
 	r.change(k, objectKey(k, name), text, func(o store.Object) {
-		if o, ok := o.(T); ok {
-			f(o)
-		}
+		object, _ := o.(T)
+		f(object)
 	})
 }
 
 // get returns an object, or nil if it does not exist.
 func get[T store.Object](r *run, name string) T {
 	var none T
-	k := store.KindOf(none)
-	o, _ := r.w.API().Get(k, objectKey(k, name))
-	out, _ := o.(T)
-	return out
-}
-
-// bind binds a pod as another scheduler would.
-func (r *run) bind(pod, node string) {
-	if err := r.w.API().Bind(pod, "", node); err != nil {
-		r.log(err.Error())
-		return
-	}
-	r.log(pod + " is bound to " + node + " by another scheduler")
+	return store.Get[T](r.w.API(), objectKey(store.KindOf(none), name))
 }

@@ -16,31 +16,25 @@ import (
 func (r *Result) FinalState() []string {
 	var out []string
 	api := r.Cluster.API()
-	for _, o := range api.List(store.Pods) {
-		if p, ok := o.(*corev1.Pod); ok {
-			name, _, _ := strings.Cut(p.Name, "-r.")
-			name = strings.TrimRight(name, "0123456789")
-			location := "pending"
-			if p.Spec.NodeName != "" {
-				location = "bound"
-			}
-			out = append(out, fmt.Sprintf("pod %s/%s is %s, %s, deleted: %t", p.Namespace, name, location, p.Status.Phase, p.DeletionTimestamp != nil))
+	for p := range store.All[*corev1.Pod](api) {
+		name, _, _ := strings.Cut(p.Name, "-r.")
+		name = strings.TrimRight(name, "0123456789")
+		location := "pending"
+		if p.Spec.NodeName != "" {
+			location = "bound"
 		}
+		out = append(out, fmt.Sprintf("pod %s/%s is %s, %s, deleted: %t", p.Namespace, name, location, p.Status.Phase, p.DeletionTimestamp != nil))
 	}
-	for _, o := range api.List(store.Nodes) {
-		if n, ok := o.(*corev1.Node); ok {
-			var taints []string
-			for _, t := range n.Spec.Taints {
-				taints = append(taints, t.Key+":"+string(t.Effect))
-			}
-			slices.Sort(taints)
-			out = append(out, fmt.Sprintf("node %s has taints %v", n.Name, taints))
+	for n := range store.All[*corev1.Node](api) {
+		var taints []string
+		for _, t := range n.Spec.Taints {
+			taints = append(taints, t.Key+":"+string(t.Effect))
 		}
+		slices.Sort(taints)
+		out = append(out, fmt.Sprintf("node %s has taints %v", n.Name, taints))
 	}
-	for _, o := range api.List(store.PodDisruptionBudgets) {
-		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
-			out = append(out, fmt.Sprintf("budget %s/%s allows %d of %d", b.Namespace, b.Name, b.Status.DisruptionsAllowed, b.Status.ExpectedPods))
-		}
+	for b := range store.All[*policyv1.PodDisruptionBudget](api) {
+		out = append(out, fmt.Sprintf("budget %s/%s allows %d of %d", b.Namespace, b.Name, b.Status.DisruptionsAllowed, b.Status.ExpectedPods))
 	}
 	slices.Sort(out)
 	return out

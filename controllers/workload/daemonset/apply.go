@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -138,8 +138,5 @@ func (c *controller) updateStatus(ctx context.Context, ds *appsv1.DaemonSet, n *
 	ds = ds.DeepCopy()
 	ds.Status = status
 	_, err := c.client.AppsV1().DaemonSets(ds.Namespace).UpdateStatus(ctx, ds, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }

@@ -42,7 +42,7 @@ type controller struct {
 	lister       appslisters.DaemonSetLister
 	nodes        corelisters.NodeLister
 	pods         *workloadcontroller.Pods
-	informer     cache.SharedInformer
+	informer     cache.SharedIndexInformer
 	nodeInformer cache.SharedInformer
 	history      *revision.History
 	avoidHolds   *workloadcontroller.AvoidHolds
@@ -94,17 +94,7 @@ func (c *controller) HasSynced() bool {
 // Watch enqueues a DaemonSet when the object, its pods, revisions or Holds change, or when a pod appears that
 // it may adopt. Nodes that are added, deleted or change their labels or taints enqueue all DaemonSets.
 func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
-	err := workqueue.Watch(c.informer, func(old, cur *appsv1.DaemonSet) {
-		if cur == nil {
-			cur = old
-			c.failures.Forget(old.UID)
-		}
-		enqueue(workloadcontroller.KeyOf(cur))
-	})
-	if err != nil {
-		return err
-	}
-	err = workqueue.Watch(c.nodeInformer, func(old, cur *corev1.Node) {
+	err := workqueue.Watch(c.nodeInformer, func(old, cur *corev1.Node) {
 		if old != nil && cur != nil && equalForPlacement(old, cur) {
 			return
 		}
@@ -116,31 +106,17 @@ func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err != nil {
 		return err
 	}
-	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
-		if kind == Kind.Kind {
-			enqueue(owner)
-		}
-	})
 	if err := c.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return c.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { c.enqueueForOrphan(p, enqueue) })
+	selectorOf := func(ds *appsv1.DaemonSet) *metav1.LabelSelector { return ds.Spec.Selector }
+	return workloadcontroller.WatchWorkloads(c.pods, c.avoidHolds, Kind, c.informer, selectorOf, enqueue, c.failures.Forget)
 }
 
 // equalForPlacement reports whether two versions of a node have the same labels and taints. DaemonSets depend on
 // nothing else.
 func equalForPlacement(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
-}
-
-// enqueueForOrphan enqueues the DaemonSets that may adopt a pod.
-func (c *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
-	list, _ := c.lister.DaemonSets(p.Namespace).List(labels.Everything())
-	for _, ds := range list {
-		if workloadcontroller.Selects(ds.Spec.Selector, p) {
-			enqueue(workloadcontroller.KeyOf(ds))
-		}
-	}
 }
 
 // Reconcile reconciles one DaemonSet.

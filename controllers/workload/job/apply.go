@@ -15,6 +15,7 @@ import (
 	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -106,11 +107,8 @@ func (c *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *w
 	job = job.DeepCopy()
 	job.Status = status
 	job, err := c.client.BatchV1().Jobs(job.Namespace).UpdateStatus(ctx, job, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return apierror.IgnoreNotFound(err)
 	}
 	c.writes.record(job)
 	c.metrics.observeStatus(old, job)

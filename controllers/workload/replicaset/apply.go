@@ -9,12 +9,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -120,8 +120,5 @@ func (c *controller) writeStatus(ctx context.Context, owner workloadcontroller.O
 		return nil
 	}
 	err := c.updateStatus(ctx, owner, status)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/controllers/runner"
@@ -67,28 +66,8 @@ func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
 	if err := workloadcontroller.IndexByController(c.informer); err != nil {
 		return err
 	}
-	err := workqueue.Watch(c.informer, func(old, cur metav1.Object) {
-		if cur == nil {
-			cur = old
-		}
-		enqueue(workloadcontroller.KeyOf(cur))
-	})
-	if err != nil {
-		return err
-	}
-	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
-		if kind == c.kind.Kind {
-			enqueue(owner)
-		}
-	})
-	return c.pods.Watch(c.kind, enqueue, func(p *corev1.Pod) {
-		list, _ := c.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
-		for _, obj := range list {
-			if rs := c.toReplicaSet(obj); workloadcontroller.Selects(rs.Spec.Selector, p) {
-				enqueue(workloadcontroller.KeyOf(rs))
-			}
-		}
-	})
+	selectorOf := func(o workloadcontroller.Object) *metav1.LabelSelector { return c.toReplicaSet(o).Spec.Selector }
+	return workloadcontroller.WatchWorkloads(c.pods, c.avoidHolds, c.kind, c.informer, selectorOf, enqueue, func(types.UID) {})
 }
 
 // Reconcile reconciles one ReplicaSet.

@@ -17,6 +17,7 @@ import (
 	workloadcontroller "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/apierror"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -145,8 +146,5 @@ func (c *controller) updateStatus(ctx context.Context, set *appsv1.StatefulSet, 
 	set = set.DeepCopy()
 	set.Status = status
 	_, err := c.client.AppsV1().StatefulSets(set.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return apierror.IgnoreNotFound(err)
 }

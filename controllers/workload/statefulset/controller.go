@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
@@ -43,7 +42,7 @@ type controller struct {
 	lister     appslisters.StatefulSetLister
 	claims     corelisters.PersistentVolumeClaimLister
 	pods       *workloadcontroller.Pods
-	informer   cache.SharedInformer
+	informer   cache.SharedIndexInformer
 	history    *revision.History
 	avoidHolds *workloadcontroller.AvoidHolds
 	failures   *workloadcontroller.FailureTracker
@@ -80,35 +79,11 @@ func (c *controller) HasSynced() bool {
 
 // Watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
 func (c *controller) Watch(enqueue func(types.NamespacedName)) error {
-	err := workqueue.Watch(c.informer, func(old, cur *appsv1.StatefulSet) {
-		if cur == nil {
-			cur = old
-			c.failures.Forget(old.UID)
-		}
-		enqueue(workloadcontroller.KeyOf(cur))
-	})
-	if err != nil {
-		return err
-	}
-	c.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
-		if kind == Kind.Kind {
-			enqueue(owner)
-		}
-	})
 	if err := c.history.Watch(Kind, enqueue); err != nil {
 		return err
 	}
-	return c.pods.Watch(Kind, enqueue, func(p *corev1.Pod) { c.enqueueForOrphan(p, enqueue) })
-}
-
-// enqueueForOrphan enqueues the StatefulSets that may adopt a pod.
-func (c *controller) enqueueForOrphan(p *corev1.Pod, enqueue func(types.NamespacedName)) {
-	list, _ := c.lister.StatefulSets(p.Namespace).List(labels.Everything())
-	for _, set := range list {
-		if workloadcontroller.Selects(set.Spec.Selector, p) {
-			enqueue(workloadcontroller.KeyOf(set))
-		}
-	}
+	selectorOf := func(set *appsv1.StatefulSet) *metav1.LabelSelector { return set.Spec.Selector }
+	return workloadcontroller.WatchWorkloads(c.pods, c.avoidHolds, Kind, c.informer, selectorOf, enqueue, c.failures.Forget)
 }
 
 // Reconcile reconciles one StatefulSet.

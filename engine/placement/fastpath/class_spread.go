@@ -94,7 +94,7 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, required []plugins.C
 		b = appendSelected(b, &c.spec.NodeSelector)
 	}
 	if constraint.HonorTaints {
-		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.engine.profile.Config().TaintTolerationComparison)
+		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.engine.profile.Config().NumericTolerations)
 	}
 	ev := c.ev
 	eligible := c.engine.index.NodeValues("eligible "+string(b), func(n *cluster.NodeInfo) int32 {

@@ -84,7 +84,7 @@ func (c *classBuilder) staticKey() string {
 	cfg := c.engine.profile.Config()
 	b := append(make([]byte, 0, 128), "static "...)
 	b = strconv.AppendUint(b, uint64(c.engine.plugins.filters), 10)
-	b = appendTolerations(b, c.spec.Tolerations, cfg.TaintTolerationComparison)
+	b = appendTolerations(b, c.spec.Tolerations, cfg.NumericTolerations)
 	b = appendSelected(append(b, '|'), &c.spec.NodeSelector)
 	added := model.NodeSelector{HasRequired: cfg.AddedAffinity.HasRequired, Required: cfg.AddedAffinity.Required}
 	b = appendSelected(append(b, '|'), &added)

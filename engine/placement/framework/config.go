@@ -32,9 +32,9 @@ type Config struct {
 	// If it is empty, VolumeBinding does not score.
 	StorageCapacityShape []ShapePoint
 
-	// TaintTolerationComparison makes the toleration operators Gt and Lt compare numbers
+	// NumericTolerations makes the toleration operators Gt and Lt compare numbers
 	// (feature gate TaintTolerationComparisonOperators); otherwise they tolerate nothing.
-	TaintTolerationComparison bool
+	NumericTolerations bool
 }
 
 // WeightedPlugin is a score plugin with its weight; 0 means 1.

@@ -49,7 +49,7 @@ func scoreTaintToleration(ev *framework.Evaluation, _ []*framework.CandidateNode
 // Tolerates reports whether the evaluated pod tolerates a taint.
 func Tolerates(ev *framework.Evaluation, t *model.Taint) bool {
 	for i := range ev.Pod.Spec.Tolerations {
-		if ev.Pod.Spec.Tolerations[i].ToleratesTaint(t, ev.Profile.Config().TaintTolerationComparison) {
+		if ev.Pod.Spec.Tolerations[i].ToleratesTaint(t, ev.Profile.Config().NumericTolerations) {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func TestNumericTolerations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Tainted("sla", tc.taint, model.NoExecute)))
-			r := decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "sla", Op: tc.op, Value: tc.toleration})), func(c *framework.Config) { c.TaintTolerationComparison = true })
+			r := decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "sla", Op: tc.op, Value: tc.toleration})), func(c *framework.Config) { c.NumericTolerations = true })
 			if got := r.Outcome == decision.Scheduled; got != tc.want {
 				t.Errorf("tolerated %t, want %t", got, tc.want)
 			}

@@ -202,7 +202,7 @@ func (g Generator) Config() framework.Config {
 	for i := range c.Score {
 		c.Score[i].Weight = int64(1 + g.IntN(5))
 	}
-	c.TaintTolerationComparison = g.OneIn(2)
+	c.NumericTolerations = g.OneIn(2)
 	if g.OneIn(6) {
 		c.Score[g.IntN(len(c.Score))].Weight = 100
 	}

@@ -1,7 +1,7 @@
 package chaos
 
-// killStories are the stories of TestKillPoints, each with the actors that it must make send requests.
-var killStories = map[string]struct {
+// killScenarios are the scenarios of TestKillPoints, each with the actors that it must make send requests.
+var killScenarios = map[string]struct {
 	actors []string
 	text   string
 }{
