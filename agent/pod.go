@@ -2,6 +2,8 @@ package agent
 
 import (
 	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -148,8 +150,8 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 		return nil
 	}
 	resized := p.observeResources(previous)
-	if !equality.Semantic.DeepEqual(previous.Labels, object.Labels) || !equality.Semantic.DeepEqual(previous.Annotations, object.Annotations) ||
-		!equality.Semantic.DeepEqual(&previous.Spec, &object.Spec) || (previous.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
+	if !maps.Equal(previous.Labels, object.Labels) || !maps.Equal(previous.Annotations, object.Annotations) ||
+		!specEqual(&previous.Spec, &object.Spec) || (previous.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
 		a.runtime.Update(p.podWithAllocated())
 	}
 	if resized {
@@ -169,6 +171,11 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 		}
 	}
 	return events
+}
+
+// specEqual reports whether two specifications are equal. reflect.DeepEqual is faster, but unequal for some equal quantities.
+func specEqual(a, b *corev1.PodSpec) bool {
+	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
 // unblock lets a blocked pod start or terminate.
@@ -366,10 +373,10 @@ func (a *Agent) nextWrite() *statusWrite {
 			continue
 		}
 		p.statusDirty = false
-		object := p.object.DeepCopy()
-		object.Status = generateStatus(p, a.env.now())
-		if statusEqual(&p.object.Status, &object.Status) {
-			object = nil
+		var object *corev1.Pod
+		if status := generateStatus(p, a.env.now()); !statusEqual(&p.object.Status, &status) {
+			changed := *p.object
+			changed.Status, object = status, &changed
 		}
 		if remove := p.deletable && p.runtimeReleased; object != nil || remove {
 			p.writing = true

@@ -15,9 +15,10 @@ import (
 )
 
 // generateStatus returns the pod status to report: the lifecycle state merged with the fields
-// of other writers. It sets the start time of a pod without one.
+// of other writers. It sets the start time of a pod without one. The status shares unchanged parts with the stored one.
 func generateStatus(p *pod, at time.Time) corev1.PodStatus {
-	out := *p.object.Status.DeepCopy()
+	out := p.object.Status
+	out.Conditions = slices.Clone(out.Conditions)
 	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.lifecycle.Phase()])
 	out.ObservedGeneration = p.object.Generation
 	if out.QOSClass == "" {
@@ -200,25 +201,31 @@ func terminatedState(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 // statusEqual reports whether two statuses are equal at the API's time resolution of one
 // second.
 func statusEqual(stored, generated *corev1.PodStatus) bool {
-	a, b := stored.DeepCopy(), generated.DeepCopy()
-	for _, s := range []*corev1.PodStatus{a, b} {
-		for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
-			for i := range cs {
-				truncateTimes(&cs[i].State)
-				truncateTimes(&cs[i].LastTerminationState)
-			}
-		}
-	}
-	return equality.Semantic.DeepEqual(a, b)
+	a, b := withTruncatedTimes(*stored), withTruncatedTimes(*generated)
+	return equality.Semantic.DeepEqual(&a, &b)
 }
 
+// withTruncatedTimes returns a status with truncated times of containers. It does not modify the states of s.
+func withTruncatedTimes(s corev1.PodStatus) corev1.PodStatus {
+	for _, list := range []*[]corev1.ContainerStatus{&s.InitContainerStatuses, &s.ContainerStatuses, &s.EphemeralContainerStatuses} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			truncateTimes(&(*list)[i].State)
+			truncateTimes(&(*list)[i].LastTerminationState)
+		}
+	}
+	return s
+}
+
+// truncateTimes replaces the parts of a state that contain times.
 func truncateTimes(s *corev1.ContainerState) {
-	truncate := func(t *metav1.Time) { t.Time = t.Time.Truncate(time.Second) }
+	truncate := func(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 	if s.Running != nil {
-		truncate(&s.Running.StartedAt)
+		s.Running = &corev1.ContainerStateRunning{StartedAt: truncate(s.Running.StartedAt)}
 	}
 	if s.Terminated != nil {
-		truncate(&s.Terminated.StartedAt)
-		truncate(&s.Terminated.FinishedAt)
+		t := *s.Terminated
+		t.StartedAt, t.FinishedAt = truncate(t.StartedAt), truncate(t.FinishedAt)
+		s.Terminated = &t
 	}
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berthproject/berth/engine/decision"
@@ -59,10 +60,10 @@ func histogram(nodes int, rows []decision.ReasonCount) string {
 	}
 	parts := make([]string, 0, len(counts))
 	for text, n := range counts {
-		parts = append(parts, fmt.Sprintf("%d %s", n, text))
+		parts = append(parts, strconv.Itoa(n)+" "+text)
 	}
 	slices.Sort(parts)
-	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
+	return "0/" + strconv.Itoa(nodes) + " nodes are available: " + strings.Join(parts, ", ") + "."
 }
 
 // reasonCountText returns the text of one row. Nodes outside of the PreFilter result have

@@ -74,8 +74,7 @@ type Collector struct {
 // New returns a Collector.
 func New(o Options) *Collector { return &Collector{options: o, missing: map[string]time.Time{}} }
 
-// Collect returns the pods to delete, in a deterministic order. node returns a node and whether it exists; Collect
-// calls it with the node name of each pod.
+// Collect returns the pods to delete, in a deterministic order. node returns a node and whether it exists.
 func (c *Collector) Collect(now time.Time, pods []Pod, node func(name string) (Node, bool)) []Removal {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b Pod) int {
@@ -85,7 +84,10 @@ func (c *Collector) Collect(now time.Time, pods []Pod, node func(name string) (N
 	var out []Removal
 	var ended []Pod
 	for _, p := range pods {
-		n, exists := node(p.Node)
+		n, exists := Node{}, false
+		if p.Deleting {
+			n, exists = node(p.Node)
+		}
 		since, missing := c.missing[p.Node]
 		switch {
 		case p.Deleting && exists && !n.Ready && n.OutOfService:
@@ -105,7 +107,10 @@ func (c *Collector) Collect(now time.Time, pods []Pod, node func(name string) (N
 func (c *Collector) updateMissing(now time.Time, pods []Pod, node func(name string) (Node, bool)) {
 	missing := map[string]time.Time{}
 	for _, p := range pods {
-		if _, exists := node(p.Node); exists || p.Node == "" {
+		if p.Node == "" {
+			continue
+		}
+		if _, exists := node(p.Node); exists {
 			continue
 		}
 		missing[p.Node] = now

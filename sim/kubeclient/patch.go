@@ -2,15 +2,14 @@ package kubeclient
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/berthproject/berth/sim/store"
 )
@@ -18,29 +17,28 @@ import (
 // applyPatch applies a strategic merge patch or a merge patch to an object: to its status, or to everything else. The UID
 // and the resource version in a patch are preconditions. A change of the spec increments the generation.
 func applyPatch(o store.Object, t types.PatchType, patch []byte, toStatus bool) error {
-	var parts map[string]json.RawMessage
-	if err := json.Unmarshal(patch, &parts); err != nil {
+	parts, err := decodeParts(patch)
+	if err != nil {
 		return err
 	}
 	if err := checkPreconditions(o, parts); err != nil {
 		return err
 	}
-	before, changed := metadataOf(o), false
+	metadata, changed := metadataOf(o), false
 	object := reflect.ValueOf(o).Elem()
 	for i := range object.NumField() {
-		name := fieldName(object.Type().Field(i))
+		name, field := fieldName(object.Type().Field(i)), object.Field(i)
 		if parts[name] == nil || (name == status) != toStatus {
 			continue
 		}
-		merged, err := mergeField(object.Field(i), t, parts[name])
-		if err != nil {
+		before := clone(field)
+		if err := (merger{t == types.StrategicMergePatchType}).merge(field, parts[name], ""); err != nil {
 			return fmt.Errorf("patching %s of %s %s: %w", name, store.KindOf(o), store.KeyOf(o), err)
 		}
-		if equality.Semantic.DeepEqual(object.Field(i).Interface(), merged.Interface()) {
+		if equality.Semantic.DeepEqual(before.Addr().Interface(), field.Addr().Interface()) {
 			continue
 		}
 		changed = true
-		object.Field(i).Set(merged)
 		if name == "spec" && o.GetGeneration() > 0 {
 			o.SetGeneration(o.GetGeneration() + 1)
 		}
@@ -48,8 +46,14 @@ func applyPatch(o store.Object, t types.PatchType, patch []byte, toStatus bool) 
 	if !changed {
 		return store.ErrUnchanged
 	}
-	keepServerFields(o, before)
+	keepServerFields(o, metadata)
 	return nil
+}
+
+// decodeParts decodes the fields of a JSON object.
+func decodeParts(data []byte) (parts map[string]json.RawMessage, err error) {
+	err = json.Unmarshal(data, &parts)
+	return parts, err
 }
 
 // fieldName returns the JSON name of a field.
@@ -61,11 +65,11 @@ func fieldName(f reflect.StructField) string {
 // checkPreconditions checks the UID and the resource version of a patch. It removes the metadata from the parts if they
 // contain nothing else.
 func checkPreconditions(o store.Object, parts map[string]json.RawMessage) error {
-	var metadata map[string]json.RawMessage
 	if parts["metadata"] == nil {
 		return nil
 	}
-	if err := json.Unmarshal(parts["metadata"], &metadata); err != nil {
+	metadata, err := decodeParts(parts["metadata"])
+	if err != nil {
 		return err
 	}
 	var pre store.Precondition
@@ -84,66 +88,154 @@ func checkPreconditions(o store.Object, parts map[string]json.RawMessage) error 
 	return pre.Check(store.KindOf(o), o)
 }
 
-// mergeField returns a field with a patch applied. Only the parts of a struct that the patch names are encoded and decoded.
-func mergeField(field reflect.Value, t types.PatchType, patch []byte) (reflect.Value, error) {
-	merged, current, named := reflect.New(field.Type()), field.Interface(), []int(nil)
-	if patch[0] == '{' {
+// merger applies merge patches to values. Values that the original refers to do not change.
+type merger struct{ strategic bool }
+
+// merge applies a patch to a settable value. tag is that of its field.
+func (m merger) merge(v reflect.Value, patch []byte, tag reflect.StructTag) error {
+	_, decodesItself := v.Addr().Interface().(json.Unmarshaler)
+	switch isObject := patch[0] == '{' && !decodesItself; {
+	case isObject && v.Kind() == reflect.Struct:
+		parts, err := decodeParts(patch)
+		if err != nil {
+			return err
+		}
+		return m.mergeFields(v, parts)
+	case isObject && v.Kind() == reflect.Map && !v.IsNil():
+		return m.mergeMap(v, patch)
+	case isObject && v.Kind() == reflect.Pointer && !v.IsNil():
+		v.Set(clone(v.Elem()).Addr())
+		return m.merge(v.Elem(), patch, tag)
+	case m.strategic && patch[0] == '[' && strings.HasPrefix(tag.Get("patchStrategy"), "merge"):
+		return m.mergeList(v, patch, tag.Get("patchMergeKey"))
+	}
+	v.SetZero()
+	return json.Unmarshal(patch, v.Addr().Interface())
+}
+
+// clone returns a settable shallow copy of a value.
+func clone(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	return out
+}
+
+// mergeFields applies the parts of a patch to the fields of a struct.
+func (m merger) mergeFields(v reflect.Value, parts map[string]json.RawMessage) error {
+	for name := range parts {
+		if strings.HasPrefix(name, "$") {
+			return fmt.Errorf("directive %s: not supported", name)
+		}
+	}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := fieldName(f)
 		var err error
-		if field.Kind() == reflect.Struct {
-			if named, err = namedFields(field.Type(), patch); err != nil {
-				return merged, err
+		if name == "" { // an inlined struct
+			err = m.mergeFields(v.Field(i), parts)
+		} else if parts[name] != nil {
+			err = m.merge(v.Field(i), parts[name], f.Tag)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m merger) mergeMap(v reflect.Value, patch []byte) error {
+	parts, err := decodeParts(patch)
+	if err != nil {
+		return err
+	}
+	out := reflect.MakeMap(v.Type())
+	for _, k := range v.MapKeys() {
+		out.SetMapIndex(k, v.MapIndex(k))
+	}
+	for name, part := range parts {
+		k, item := reflect.ValueOf(name).Convert(v.Type().Key()), reflect.Value{} // which deletes the key
+		if string(part) != "null" {
+			item = reflect.New(v.Type().Elem()).Elem()
+			if current := v.MapIndex(k); current.IsValid() {
+				item.Set(current)
+			}
+			if err := m.merge(item, part, ""); err != nil {
+				return err
 			}
 		}
-		if named != nil {
-			part := reflect.New(field.Type()).Elem()
-			copyFields(part, field, named)
-			current = part.Interface()
-		}
-		encoded, err := json.Marshal(current)
-		if err != nil {
-			return merged, err
-		}
-		if t == types.StrategicMergePatchType && field.Kind() == reflect.Struct {
-			patch, err = strategicpatch.StrategicMergePatch(encoded, patch, field.Interface())
-		} else {
-			patch, err = jsonpatch.MergePatch(encoded, patch)
-		}
-		if err != nil {
-			return merged, err
-		}
+		out.SetMapIndex(k, item)
 	}
-	err := json.Unmarshal(patch, merged.Interface())
-	if named == nil || err != nil {
-		return merged.Elem(), err
-	}
-	out := reflect.New(field.Type()).Elem()
-	out.Set(field)
-	copyFields(out, merged.Elem(), named)
-	return out, nil
+	v.Set(out)
+	return nil
 }
 
-// namedFields returns the fields of a struct that a patch names, or nil if the patch also names something else, such as the
-// directive $patch.
-func namedFields(t reflect.Type, patch []byte) (fields []int, err error) {
-	var parts map[string]json.RawMessage
-	if err := json.Unmarshal(patch, &parts); err != nil {
-		return nil, err
+// mergeList applies a patch to a list of structs that a key identifies. As in Kubernetes, an item without an earlier one
+// precedes the items that the patch does not name.
+func (m merger) mergeList(v reflect.Value, patch []byte, key string) error {
+	var items []json.RawMessage
+	if key == "" {
+		return errors.New("merging a list without a merge key: not supported")
 	}
-	for i := range t.NumField() {
-		if name := fieldName(t.Field(i)); name != "" && parts[name] != nil {
-			fields = append(fields, i)
+	if err := json.Unmarshal(patch, &items); err != nil {
+		return err
+	}
+	named := map[int]bool{} // by index in v
+	type mergedItem struct {
+		reflect.Value
+		index int // in v; -1: none
+	}
+	var merged []mergedItem
+	for _, item := range items {
+		var directive struct {
+			Patch string `json:"$patch"`
+		}
+		out := mergedItem{reflect.New(v.Type().Elem()).Elem(), -1}
+		if err := errors.Join(json.Unmarshal(item, &directive), json.Unmarshal(item, out.Addr().Interface())); err != nil {
+			return err
+		}
+		for i := range v.Len() {
+			if jsonField(v.Index(i), key).Equal(jsonField(out.Value, key)) {
+				out.index, named[i] = i, true
+			}
+		}
+		switch {
+		case directive.Patch == "delete":
+			continue
+		case directive.Patch != "":
+			return fmt.Errorf("directive $patch: %s: not supported", directive.Patch)
+		case out.index >= 0:
+			out.Set(v.Index(out.index))
+			if err := m.merge(out.Value, item, ""); err != nil {
+				return err
+			}
+		}
+		merged = append(merged, out)
+	}
+	list, next := reflect.MakeSlice(v.Type(), 0, v.Len()+len(merged)), 0
+	keep := func(end int) {
+		for ; next < end; next++ {
+			if !named[next] {
+				list = reflect.Append(list, v.Index(next))
+			}
 		}
 	}
-	if len(fields) < len(parts) {
-		return nil, nil
+	for _, item := range merged {
+		keep(item.index)
+		list = reflect.Append(list, item.Value)
 	}
-	return fields, nil
+	keep(v.Len())
+	v.Set(list)
+	return nil
 }
 
-func copyFields(to, from reflect.Value, fields []int) {
-	for _, i := range fields {
-		to.Field(i).Set(from.Field(i))
+// jsonField returns the field of a struct with a JSON name.
+func jsonField(v reflect.Value, name string) reflect.Value {
+	for i := range v.NumField() {
+		if fieldName(v.Type().Field(i)) == name {
+			return v.Field(i)
+		}
 	}
+	panic(fmt.Sprintf("%s has no field %s", v.Type(), name)) // a tag of a Kubernetes type names the field
 }
 
 // metadataOf returns a copy of the metadata of an object.

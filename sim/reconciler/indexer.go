@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexer implements cache.Indexer. All lists are ordered by key, so that runs are deterministic.
+// indexer implements cache.Indexer. All lists are ordered by key, so that runs are deterministic. The order of keys is
+// the namespace index.
 type indexer struct {
 	cache.Indexer
 	kind    store.Kind
@@ -29,9 +31,7 @@ type entry struct {
 }
 
 func newIndexer(k store.Kind) *indexer {
-	x := &indexer{kind: k, funcs: cache.Indexers{}, values: map[string]map[string]entries{}}
-	x.add(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	return x
+	return &indexer{kind: k, funcs: cache.Indexers{}, values: map[string]map[string]entries{}}
 }
 
 // add adds indexes.
@@ -120,6 +120,11 @@ func (x *indexer) GetIndexers() cache.Indexers { return maps.Clone(x.funcs) }
 
 // ByIndex implements cache.Indexer.
 func (x *indexer) ByIndex(index, value string) ([]any, error) {
+	if index == cache.NamespaceIndex {
+		start, _ := x.objects.search(value + "/")
+		end, _ := x.objects.search(value + "0") // the character after the slash
+		return x.objects[start:end].list(), nil
+	}
 	if x.funcs[index] == nil {
 		return nil, fmt.Errorf("listing %s: there is no index %q", x.kind, index)
 	}
@@ -128,6 +133,9 @@ func (x *indexer) ByIndex(index, value string) ([]any, error) {
 
 // Index implements cache.Indexer.
 func (x *indexer) Index(index string, object any) ([]any, error) {
+	if o, ok := object.(metav1.Object); ok && index == cache.NamespaceIndex {
+		return x.ByIndex(index, o.GetNamespace())
+	}
 	values, err := x.funcs[index](object)
 	if err != nil || len(values) == 0 {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,8 +71,15 @@ func Key(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// KeyOf returns the key of an object.
-func KeyOf(o Object) string { return Key(o.GetNamespace(), o.GetName()) }
+// KeyOf returns the key of an object. It uses the UID, which most often begins with the key, to avoid an allocation.
+func KeyOf(o Object) string {
+	namespace, name := o.GetNamespace(), o.GetName()
+	key, _, _ := strings.Cut(string(o.GetUID()), "#")
+	if before, after, isNamespaced := strings.Cut(key, "/"); isNamespaced && before == namespace && after == name || key == name && namespace == "" {
+		return key
+	}
+	return Key(namespace, name)
+}
 
 // Get returns an object and whether it exists.
 func (s *Store) Get(k Kind, key string) (Object, bool) {
