@@ -27,6 +27,7 @@ func TestUpstreamFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []string
 	for section := range strings.SplitSeq(strings.TrimPrefix(string(text), "# "), "\n# ") {
 		title, names, _ := strings.Cut(section, "\n")
 		command, _, _ := strings.Cut(title, ":")
@@ -35,7 +36,9 @@ func TestUpstreamFlags(t *testing.T) {
 			t.Errorf("%s: got %d flags in testdata, want at least 30", command, len(flags))
 		}
 		checkUpstreamFlags(t, command, flags)
+		all = append(all, flags...)
 	}
+	checkUpstreamFlags(t, "up", all)
 }
 
 // checkUpstreamFlags checks that a command has flags, or that the error names their replacement.
@@ -208,6 +211,10 @@ func TestUpstreamFlagHint(t *testing.T) {
 		"descheduler --node-selector=a":     "the policy of --policy-config-file has nodeSelector",
 		"scheduler --hostname-override=n1":  "unknown flag: --hostname-override",
 		"agent --cgroup-root=/a":            "use --cgroup, or set cgroupRoot in a KubeletConfiguration",
+		"agent --reserved-cpus=0-1":         "reserve CPU with --system-reserved or --kube-reserved",
+		"up --leader-elect=false":           "--leader-elect is a flag of kube-scheduler that `berth up` does not have: `berth up` runs one instance of each component",
+		"up --kubeconfig=a":                 "--kubeconfig is a flag of the kubelet that `berth up` does not have: ",
+		"up --descheduling-interval=5m":     "--descheduling-interval is a flag of the Kubernetes descheduler that `berth up` does not have: use --descheduler-interval",
 		"up --tls-cert-file=a":              "--tls-cert-file is a flag of the kubelet that `berth up` does not have: ",
 	} {
 		fields := strings.Fields(args)

@@ -20,7 +20,8 @@ var upstreamComponents = map[string][]upstreamComponent{
 	"controller":  {{"kube-controller-manager", controllerManagerFlags}},
 	"descheduler": {{"the Kubernetes descheduler", deschedulerFlags}},
 	"up": {{"the kubelet", upKubeletFlags}, {"kube-scheduler", upSchedulerFlags}, {"kube-controller-manager", upControllerManagerFlags},
-		{"the kubelet", kubeletFlags}, {"kube-controller-manager", controllerManagerFlags}, {"kube-scheduler", schedulerFlags}},
+		{"the Kubernetes descheduler", upDeschedulerFlags}, {"the kubelet", kubeletFlags}, {"the Kubernetes descheduler", deschedulerFlags},
+		{"kube-controller-manager", controllerManagerFlags}, {"kube-scheduler", schedulerFlags}},
 }
 
 // Prefixes of hints that consist of a configuration kind and the path of a field in it.

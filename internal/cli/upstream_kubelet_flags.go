@@ -10,7 +10,7 @@ var kubeletFlags = map[string]string{
 
 	"cgroup-driver": "the agent creates cgroups itself, through the cgroup file system", "cgroup-root": "use --cgroup, or set cgroupRoot in a KubeletConfiguration", "cgroups-per-qos": "each pod has a cgroup",
 	"kubelet-cgroups": noOption, "runtime-cgroups": noOption, "system-cgroups": noOption, "kube-reserved-cgroup": kubeletField + "kubeReservedCgroup",
-	"system-reserved-cgroup": kubeletField + "systemReservedCgroup", "qos-reserved": noOption, "reserved-cpus": noManagers, "reserved-memory": noManagers,
+	"system-reserved-cgroup": kubeletField + "systemReservedCgroup", "qos-reserved": noOption, "reserved-cpus": "reserve CPU with --system-reserved or --kube-reserved; pods are not pinned to CPUs", "reserved-memory": noManagers,
 	"cpu-manager-policy": noManagers, "cpu-manager-policy-options": noManagers, "cpu-manager-reconcile-period": noManagers, "memory-manager-policy": noManagers,
 	"topology-manager-policy": noManagers, "topology-manager-policy-options": noManagers, "topology-manager-scope": noManagers,
 	"cpu-cfs-quota": kubeletField + "cpuCFSQuota", "cpu-cfs-quota-period": "the period is the kernel's default, 100ms", "pods-per-core": kubeletField + "podsPerCore",
