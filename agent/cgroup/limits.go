@@ -25,7 +25,7 @@ const cpuPeriod = 100_000
 
 // managedControllers are the v1 controllers in which Create creates cgroups. The runtime
 // creates them in others as needed.
-var managedControllers = []string{"memory", "cpu", "cpuacct", "pids", "freezer"}
+var managedControllers = []string{"memory", "cpu", "cpuacct", "pids", "freezer", "blkio"}
 
 // Create creates the cgroup with its ancestors and sets its limits. It is idempotent.
 func (h *Host) Create(path string, l Limits) error {
@@ -74,12 +74,12 @@ func (h *Host) delegate(path string) error {
 	dir := h.unified
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	for _, part := range parts {
-		for _, controller := range []string{"memory", "cpu", "pids"} {
+		for _, controller := range []string{"memory", "cpu", "pids", "io"} {
 			if !h.HasController(controller) {
 				continue
 			}
 			err := writeFile(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller)
-			if err != nil {
+			if err != nil && controller != "io" { // which only counts
 				return fmt.Errorf("cgroup %s: delegating the %s controller in %s (which must not contain processes): %w", path, controller, dir, err)
 			}
 		}

@@ -8,11 +8,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/shutdown"
 	"github.com/berthproject/berth/internal/config"
 )
@@ -30,16 +28,7 @@ func maxPods(k *config.Kubelet) int64 {
 
 // allocatable returns the capacity without reservations and hard eviction thresholds.
 func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.ResourceList {
-	hardEviction := corev1.ResourceList{}
-	for _, t := range k.Pressure.Thresholds {
-		name, ok := map[nodepressure.Signal]corev1.ResourceName{nodepressure.MemoryAvailable: corev1.ResourceMemory, nodepressure.NodeFsAvailable: corev1.ResourceEphemeralStorage}[t.Signal]
-		if !ok || !t.Hard() {
-			continue
-		}
-		total := capacity[name]
-		hardEviction[name] = *resource.NewQuantity(t.Value.Of(total.Value()).Amount, resource.BinarySI)
-	}
-	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, hardEviction)
+	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, k.HardEviction(capacity))
 }
 
 // podsLimits returns the limits of the cgroup of all pods. As in the kubelet, its CPU weight is that of the CPUs which pods

@@ -93,6 +93,18 @@ func TestKubeletFlagsOverrideFile(t *testing.T) {
 	if k.MaxPods != 7 || k.PodPidsLimit != 9007199254740993 || findThreshold(&k, nodepressure.NodeFsAvailable, true) != nil || findThreshold(&k, nodepressure.MemoryAvailable, true).Value.Of(1<<40).Amount != 2<<30 {
 		t.Errorf("got kubelet configuration %+v, want evictionHard of the flag and all other fields of the file", k)
 	}
+	if warnings := strings.Join(k.Warnings, "\n"); strings.Count(warnings, "\n") != 3 || strings.Contains(warnings, "kubelet.yaml") ||
+		!strings.Contains(warnings, "flags: evictionHard: the default threshold nodefs.available is disabled") {
+		t.Errorf("got warnings %s, want one for each of 4 disabled thresholds, none of which names the file", warnings)
+	}
+	if k, err = loadKubelet(t, file+"maxOpenFiles: 5\n", "--max-pods=8"); err != nil || len(k.Warnings) != 3 || strings.Count(strings.Join(k.Warnings, "\n"), "kubelet.yaml: ") != 3 {
+		t.Errorf("got warnings %q, %v, want 3 that name the file", k.Warnings, err)
+	}
+	for flag, want := range map[string]string{"--eviction-hard=memory.free<2Gi": "flags: evictionHard.memory.free", "--max-pods=0": "kubelet.yaml: podPidsLimit"} {
+		if _, err := loadKubelet(t, "podPidsLimit: many\n", flag); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q in it", flag, err, want)
+		}
+	}
 	if k, err = loadKubelet(t, file); err != nil || findThreshold(&k, nodepressure.NodeFsAvailable, true) == nil {
 		t.Errorf("without flags: got %+v, %v, want the nodefs threshold of the file", k, err)
 	}
@@ -124,5 +136,35 @@ func TestSimulatedKubeletFlags(t *testing.T) {
 	localnodes.ApplyKubelet([]*corev1.Node{n}, &k, map[string]string{"existing": "2", "added": "3"})
 	if n.Labels["existing"] != "1" || n.Labels["added"] != "3" || len(n.Spec.Taints) != 1 || n.Status.Capacity.Pods().Value() != 5 || n.Status.Allocatable.Cpu().MilliValue() != 1500 {
 		t.Errorf("got node %+v, want existing=1, added=3, a taint, 5 pods and 1500m of CPU", n)
+	}
+}
+
+// TestSimulatedAllocatable checks that allocatable is the capacity without reservations and hard eviction thresholds.
+func TestSimulatedAllocatable(t *testing.T) {
+	for _, tc := range []struct{ file, flags, memory, storage string }{
+		{"", "", "", ""},
+		{"", "--eviction-soft=memory.available<3Gi --eviction-soft-grace-period=memory.available=1m", "", ""},
+		{"", "--eviction-hard=memory.available<3Gi --kube-reserved=memory=1Gi", "12Gi", "100Gi"},
+		{"", "--eviction-hard=memory.available<3Gi", "13Gi", "100Gi"},
+		{"", "--eviction-hard=nodefs.available<25%", "16Gi", "75Gi"},
+		{"evictionHard: {memory.available: 25%, nodefs.available: 20Gi}\n", "", "12Gi", "80Gi"},
+		{"", "--kube-reserved=memory=1Gi", "15260Mi", "96636764000"}, // with the default thresholds 100Mi and 10%
+	} {
+		k, err := loadKubelet(t, tc.file, strings.Fields(tc.flags)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := agent.NewNode("n1", resource.MustParse("2"), resource.MustParse("16Gi"))
+		n.Status.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("100Gi")
+		localnodes.ApplyKubelet([]*corev1.Node{n}, &k, nil)
+		if tc.memory == "" {
+			if n.Status.Allocatable != nil {
+				t.Errorf("%s: got allocatable %v, want none, which is the capacity", tc.flags, n.Status.Allocatable)
+			}
+			continue
+		}
+		if got := n.Status.Allocatable; got.Memory().Cmp(resource.MustParse(tc.memory)) != 0 || got.StorageEphemeral().Cmp(resource.MustParse(tc.storage)) != 0 {
+			t.Errorf("%s%s: got allocatable %v, want memory %s and ephemeral-storage %s", tc.file, tc.flags, got, tc.memory, tc.storage)
+		}
 	}
 }

@@ -34,8 +34,8 @@ var controllerManagerFlags = map[string]string{
 	"pod-eviction-timeout": "pods are evicted from an unreachable node after their toleration of node.kubernetes.io/unreachable (--default-unreachable-toleration-seconds of `berth up` and `berth server`)",
 
 	"cidr-allocator-type": "ranges are allocated from --cluster-cidr", "node-cidr-mask-size-ipv4": "use --node-cidr-mask-size: pods have IPv4 addresses", "node-cidr-mask-size-ipv6": "pods have IPv4 addresses",
-	"allow-untagged-cloud": noCloud, "cloud-config": noCloud, "cloud-provider": noCloud, "configure-cloud-routes": noCloud, "external-cloud-volume-plugin": noCloud, "node-sync-period": noCloud,
-	"node-status-update-frequency": noCloud, "route-reconciliation-period": noCloud, "concurrent-node-status-updates": noCloud, "concurrent-node-syncs": noCloud, "concurrent-service-syncs": noCloud,
+	"allow-untagged-cloud": noCloudController, "cloud-config": noCloudController, "cloud-provider": noCloudController, "configure-cloud-routes": noCloudController, "external-cloud-volume-plugin": noCloudController, "node-sync-period": noCloudController,
+	"node-status-update-frequency": noCloudController, "route-reconciliation-period": noCloudController, "concurrent-node-status-updates": noCloudController, "concurrent-node-syncs": noCloudController, "concurrent-service-syncs": noCloudController,
 
 	"cluster-signing-cert-file": noSigning, "cluster-signing-duration": noSigning, "cluster-signing-key-file": noSigning, "cluster-signing-kube-apiserver-client-cert-file": noSigning,
 	"cluster-signing-kube-apiserver-client-key-file": noSigning, "cluster-signing-kubelet-client-cert-file": noSigning, "cluster-signing-kubelet-client-key-file": noSigning,
@@ -66,10 +66,11 @@ var controllerManagerFlags = map[string]string{
 
 // Hints that several flags share.
 const (
-	noSigning  = "`berth credentials` issues certificates"
-	noAttach   = "volumes are not attached to nodes"
-	noRecycler = "volumes are not recycled; the reclaim policies are Retain and Delete"
-	noWebhooks = "the controllers serve no webhooks"
+	noCloudController = "there is no cloud provider"
+	noSigning         = "`berth credentials` issues certificates"
+	noAttach          = "volumes are not attached to nodes"
+	noRecycler        = "volumes are not recycled; the reclaim policies are Retain and Delete"
+	noWebhooks        = "the controllers serve no webhooks"
 )
 
 // deschedulerFlags are the Kubernetes descheduler's flags that `berth descheduler` does not have.

@@ -11,14 +11,17 @@ type upstreamComponent struct {
 	flags map[string]string // the hint for each flag; see upstreamHint
 }
 
-// upstreamComponents lists the components that each command replaces.
+// upstreamComponents lists the components that each command replaces. The first component that has a flag determines
+// the hint. The last one has the flags in sharedFlags.
 var upstreamComponents = map[string][]upstreamComponent{
 	"agent":       {{"the kubelet", kubeletFlags}},
 	"drain":       {{"kubectl drain", kubectlDrainFlags}},
 	"scheduler":   {{"kube-scheduler", schedulerFlags}},
 	"controller":  {{"kube-controller-manager", controllerManagerFlags}},
 	"descheduler": {{"the Kubernetes descheduler", deschedulerFlags}},
-	"up":          {{"the kubelet", kubeletFlags}, {"kube-scheduler", schedulerFlags}, {"kube-controller-manager", controllerManagerFlags}},
+	"up": {{"the kubelet", upKubeletFlags}, {"kube-scheduler", upSchedulerFlags}, {"kube-controller-manager", upControllerManagerFlags},
+		{"the Kubernetes descheduler", upDeschedulerFlags}, {"the kubelet", kubeletFlags}, {"the Kubernetes descheduler", deschedulerFlags},
+		{"kube-controller-manager", controllerManagerFlags}, {"kube-scheduler", schedulerFlags}},
 }
 
 // Prefixes of hints that consist of a configuration kind and the path of a field in it.
@@ -31,22 +34,25 @@ const (
 // upstreamHint returns an error message about an upstream flag that a command does not have, with the replacement of
 // the flag. It returns "" if the replaced components have no such flag.
 func upstreamHint(command, flag string) string {
-	for _, c := range upstreamComponents[command] {
-		hint, found := c.flags[flag]
-		if !found {
-			hint, found = sharedFlags[flag]
+	components := upstreamComponents[command]
+	for _, c := range components {
+		if hint, found := c.flags[flag]; found {
+			return c.message(command, flag, hint)
 		}
-		if !found {
-			continue
-		}
-		for _, kind := range []string{kubeletField, schedulerField, berthField} {
-			if path, ok := strings.CutPrefix(hint, kind); ok {
-				hint = fmt.Sprintf("set %s in a %s and pass the file with --config", path, strings.TrimSpace(kind))
-			}
-		}
-		return fmt.Sprintf("--%s is a flag of %s that `berth %s` does not have: %s", flag, c.name, command, hint)
+	}
+	if hint, found := sharedFlags[flag]; found && len(components) > 0 {
+		return components[len(components)-1].message(command, flag, hint)
 	}
 	return ""
+}
+
+func (c upstreamComponent) message(command, flag, hint string) string {
+	for _, kind := range []string{kubeletField, schedulerField, berthField} {
+		if path, ok := strings.CutPrefix(hint, kind); ok {
+			hint = fmt.Sprintf("set %s in a %s and pass the file with --config", path, strings.TrimSpace(kind))
+		}
+	}
+	return fmt.Sprintf("--%s is a flag of %s that `berth %s` does not have: %s", flag, c.name, command, hint)
 }
 
 // Hints that several flags share.

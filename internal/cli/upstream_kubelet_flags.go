@@ -8,9 +8,9 @@ var kubeletFlags = map[string]string{
 	"tls-private-key-file": noAgentCert, "tls-cipher-suites": noAgentCert, "tls-min-version": noAgentCert, "rotate-certificates": noAgentCert, "rotate-server-certificates": noAgentCert,
 	"bootstrap-kubeconfig": "create a credential with `berth credentials --node NAME` and pass it with --kubeconfig",
 
-	"cgroup-driver": "the agent creates cgroups itself, through the cgroup file system", "cgroup-root": kubeletField + "cgroupRoot, or use --cgroup", "cgroups-per-qos": "each pod has a cgroup",
+	"cgroup-driver": "the agent creates cgroups itself, through the cgroup file system", "cgroup-root": "use --cgroup, or set cgroupRoot in a KubeletConfiguration", "cgroups-per-qos": "each pod has a cgroup",
 	"kubelet-cgroups": noOption, "runtime-cgroups": noOption, "system-cgroups": noOption, "kube-reserved-cgroup": kubeletField + "kubeReservedCgroup",
-	"system-reserved-cgroup": kubeletField + "systemReservedCgroup", "qos-reserved": noOption, "reserved-cpus": noManagers, "reserved-memory": noManagers,
+	"system-reserved-cgroup": kubeletField + "systemReservedCgroup", "qos-reserved": noOption, "reserved-cpus": "reserve CPU with --system-reserved or --kube-reserved; pods are not pinned to CPUs", "reserved-memory": noManagers,
 	"cpu-manager-policy": noManagers, "cpu-manager-policy-options": noManagers, "cpu-manager-reconcile-period": noManagers, "memory-manager-policy": noManagers,
 	"topology-manager-policy": noManagers, "topology-manager-policy-options": noManagers, "topology-manager-scope": noManagers,
 	"cpu-cfs-quota": kubeletField + "cpuCFSQuota", "cpu-cfs-quota-period": "the period is the kernel's default, 100ms", "pods-per-core": kubeletField + "podsPerCore",
@@ -25,7 +25,7 @@ var kubeletFlags = map[string]string{
 	"seccomp-default": kubeletField + "seccompDefault",
 
 	"hostname-override": "use --node-name", "register-node": kubeletField + "registerNode", "provider-id": noOption, "cloud-provider": noCloud, "cloud-config": noCloud,
-	"node-status-update-frequency": kubeletField + "nodeStatusReportFrequency, the interval of unchanged status; changes are reported at once",
+	"node-status-update-frequency": "changes are reported at once; set nodeStatusReportFrequency in a KubeletConfiguration for the interval of unchanged status",
 	"node-status-max-images":       kubeletField + "nodeStatusMaxImages", "resolv-conf": kubeletField + "resolvConf", "experimental-allocatable-ignore-eviction": noOption,
 
 	"config-dir": "--config may be repeated, but a kind may be given once", "kube-api-burst": "the API server limits requests", "kube-api-qps": "the API server limits requests",
@@ -42,8 +42,8 @@ var kubeletFlags = map[string]string{
 
 // Hints that several flags share.
 const (
-	noAgentAuth            = "requests to the agent are authenticated by the cluster's CA, that of --kubeconfig"
-	noAgentCert            = "the agent serves with the credential of --kubeconfig"
+	noAgentAuth            = "the cluster's CA authenticates requests to the agent, and the API server authorizes them"
+	noAgentCert            = "the agent serves with the certificate of its credential"
 	noManagers             = "CPU, memory and topology managers are not supported"
 	noPullLimit            = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
 	noTerminatedContainers = "terminated containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"

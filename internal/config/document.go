@@ -24,6 +24,8 @@ type Document struct {
 	File             string
 	APIVersion, Kind string
 	JSON             []byte
+	// FlagFields are the top-level fields that flags have set.
+	FlagFields []string
 }
 
 // Documents reads configuration files and splits them into documents.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	kjson "sigs.k8s.io/json"
 
@@ -27,6 +28,8 @@ const (
 type Kubelet struct {
 	// Pressure has no Layout, which the node detects, and no Options.
 	Pressure nodepressure.Config
+	// HasEvictionHard reports whether evictionHard is set. Otherwise the hard thresholds of Pressure are the defaults.
+	HasEvictionHard bool
 	// LowDiskSpaceThresholdMB is the disk reserve in MiB, nil if it is not set. OutOfDiskTransition is
 	// the minimum duration of the condition OutOfDisk.
 	LowDiskSpaceThresholdMB *int64
@@ -126,12 +129,25 @@ func ReadKubelet(d Document) (Kubelet, error) {
 		k.Warnings = append(k.Warnings, "fields without effect: "+strings.Join(ignored, ", "))
 	}
 	for i := range diags.errs {
-		diags.errs[i] = fmt.Errorf("%s: %w", d.File, diags.errs[i])
+		diags.errs[i] = fmt.Errorf("%s: %w", d.sourceOf(diags.errs[i].Error()), diags.errs[i])
 	}
 	for i := range k.Warnings {
-		k.Warnings[i] = d.File + ": " + k.Warnings[i]
+		k.Warnings[i] = d.sourceOf(k.Warnings[i]) + ": " + k.Warnings[i]
 	}
 	return k, errors.Join(diags.errs...)
+}
+
+// HardEviction returns the memory and ephemeral storage below the hard eviction thresholds of a node. They are not allocatable.
+func (k *Kubelet) HardEviction(capacity corev1.ResourceList) corev1.ResourceList {
+	names := map[nodepressure.Signal]corev1.ResourceName{nodepressure.MemoryAvailable: corev1.ResourceMemory, nodepressure.NodeFsAvailable: corev1.ResourceEphemeralStorage}
+	out := corev1.ResourceList{}
+	for _, t := range k.Pressure.Thresholds {
+		if name, ok := names[t.Signal]; ok && t.Hard() {
+			total := capacity[name]
+			out[name] = *resource.NewQuantity(t.Value.Of(total.Value()).Amount, resource.BinarySI)
+		}
+	}
+	return out
 }
 
 // supportedKubeletFields lists the fields that compileKubelet uses, and fields whose

@@ -99,6 +99,7 @@ func (d *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	}
 	k.Pressure = nodepressure.Config{Thresholds: thresholds, TransitionPeriod: cmp.Or(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
 		MaxPodGrace: int64(c.EvictionMaxPodGracePeriod), LocalStorage: derefOr(c.LocalStorageCapacityIsolation, true)}
+	k.HasEvictionHard = c.EvictionHard != nil
 	d.requireNonNegative("evictionPressureTransitionPeriod", k.Pressure.TransitionPeriod)
 }
 

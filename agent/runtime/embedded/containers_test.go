@@ -152,6 +152,22 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestCgroupsOfContainer checks that the process of a container is in its cgroup of each hierarchy that metrics read.
+func TestCgroupsOfContainer(t *testing.T) {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("cgroups", nil)
+	id := h.run(sb, sandboxConfig, shell("a", "exec sleep 1000"))
+	for _, controller := range []string{"memory", "cpu", "cpuacct", "pids", "blkio"} {
+		if !h.host().HasController(controller) {
+			continue
+		}
+		file := filepath.Join(h.host().Dir(controller, filepath.Join(sandboxConfig.Linux.CgroupParent, id)), "cgroup.procs")
+		if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
+			t.Errorf("controller %s: got processes %q, %v, want that of the container", controller, text, err)
+		}
+	}
+}
+
 // TestConfinement checks that a container has fewer privileges than root.
 func TestConfinement(t *testing.T) {
 	h := newHarness(t, false)
