@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -152,8 +153,17 @@ func TestClaimLeavesSpace(t *testing.T) {
 	requireLoop(t)
 	h.opts.DiskReserve = func(_ string, capacity int64) (int64, error) { return capacity, nil }
 	err := h.Prepare(context.Background(), podWith(claimVolume("data", "db")))
-	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
-		t.Errorf("Prepare: %v, want an error about the reserved bytes", err)
+	if err == nil || !strings.Contains(err.Error(), "reserving 10Mi on the file system of "+dir) {
+		t.Fatalf("Prepare: %v, want an error about the reserved bytes", err)
+	}
+	// A retry after a write to the disk has the same message, which then is no new event.
+	message := regexp.MustCompile(` (\d+)([KMG]i)? are available`)
+	found := message.FindStringSubmatch(err.Error())
+	if found == nil {
+		t.Fatalf("Prepare: %v, want the available space", err)
+	}
+	if available := resource.MustParse(found[1] + found[2]); available.Value()%(256<<20) != 0 {
+		t.Errorf("Prepare: %v, want the available space in units of 256Mi", err)
 	}
 	if remaining, _ := filepath.Glob(dir + ".*"); len(remaining) > 0 {
 		t.Errorf("remaining files %v, want none", remaining)
