@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -108,7 +109,7 @@ func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, ca
 	}
 	if reason = loopdisk.CheckRequirements(); reason == nil {
 		size := loopdisk.RoundSize(capacity)
-		if err = v.checkSpace(dir, size); err != nil {
+		if err = errors.Join(v.checkTotal(dir, size), v.checkSpace(dir, size)); err != nil {
 			return nil, err
 		}
 		if err = loopdisk.Create(image, capacity); err == nil || !errors.Is(err, loopdisk.ErrUnsupported) {
@@ -136,6 +137,32 @@ func (v *Volumes) checkSpace(dir string, size int64) error {
 	if available-size < reserve {
 		return fmt.Errorf("reserving %s on the file system of %s: %s are available, and %s must stay free",
 			formatBytes(size), dir, formatBytes(available-available%availableStep), formatBytes(reserve))
+	}
+	return nil
+}
+
+// checkTotal returns an error if the claims of the node exceed opts.ClaimBytes with a disk image of size bytes. All
+// directories of the node's claims have the same parent.
+func (v *Volumes) checkTotal(dir string, size int64) error {
+	limit := v.opts.ClaimBytes
+	if limit == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	var reserved int64
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), v1alpha1.VolumeImageSuffix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // else removed meanwhile
+			reserved += info.Size()
+		}
+	}
+	if size > limit-reserved {
+		return fmt.Errorf("reserving %s: the claims of the node reserve %s, and its disk has %s", formatBytes(size), formatBytes(reserved), formatBytes(limit))
 	}
 	return nil
 }

@@ -169,3 +169,33 @@ func TestClaimLeavesSpace(t *testing.T) {
 		t.Errorf("remaining files %v, want none", remaining)
 	}
 }
+
+// TestClaimTotal checks that the claims of a virtual node together fit on its disk. Claims that have a disk image already
+// keep it.
+func TestClaimTotal(t *testing.T) {
+	claim, pv, dir := provisionedClaim(t)
+	h := newFixture(t, claim, pv)
+	requireLoop(t)
+	h.opts.ClaimBytes = 12 << 20
+	other := filepath.Join(filepath.Dir(dir), "other"+v1alpha1.VolumeImageSuffix)
+	if err := os.WriteFile(other, make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pod := podWith(claimVolume("data", "db"))
+	err := h.Prepare(context.Background(), pod)
+	if want := "reserving 10Mi: the claims of the node reserve 4Mi, and its disk has 12Mi"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("Prepare: %v, want %s", err, want)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	h.prepare(pod)
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
+	}
+	h.opts.ClaimBytes = 1 << 20
+	h.prepare(pod)
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
+	}
+}
