@@ -14,19 +14,27 @@ var conditionEvents = map[corev1.NodeConditionType]struct{ onTrue, onFalse strin
 	corev1.NodeReady:          {"NodeReady", "NodeNotReady"},
 }
 
-// recordNodeStart records that the agent of a real node starts.
+// maxSimulatedStartEvents is the largest number of simulated nodes of an agent whose start it records. Each node has 5
+// such events. With thousands of nodes they would overflow the queue of the recorder, and delay the events about pods.
+const maxSimulatedStartEvents = 100
+
+// recordsStart reports whether events report the start of the node.
+func (a *Agent) recordsStart(n *node) bool {
+	return n.hasRuntime || len(a.nodes) <= maxSimulatedStartEvents
+}
+
+// recordNodeStart records that the node's agent starts.
 func (a *Agent) recordNodeStart(n *node) {
-	if n.hasRuntime {
+	if a.recordsStart(n) {
 		a.opts.NodeEvents.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "Starting", "Starting kubelet.")
 	}
 }
 
 // recordStatusChanges records events about the changes that a write of the node's status made.
-// oldStatus is nil if the write created the node. New simulated nodes get no events, because thousands
-// may be created together.
+// oldStatus is nil if the write created the node.
 func (a *Agent) recordStatusChanges(n *node, oldStatus, newStatus *corev1.NodeStatus) {
 	if oldStatus == nil {
-		if !n.hasRuntime {
+		if !a.recordsStart(n) {
 			return
 		}
 		oldStatus = &corev1.NodeStatus{}

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,25 +76,45 @@ func TestNodeEvents(t *testing.T) {
 	})
 }
 
-// TestSimulatedNodesRecordChangesOnly checks that simulated nodes record no events when they start,
-// because thousands may start together.
-func TestSimulatedNodesRecordChangesOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api, events := fake.NewClientset(), record.NewFakeRecorder(100)
-		pressure := &changingPressure{}
-		a, stop := startAgent(t, api, func(o *agent.Options) {
-			o.NodeEvents, o.Pressure = events, func(string) agent.PressureManager { return pressure }
+// TestSimulatedNodeEvents checks that simulated nodes record their start as real nodes do, unless thousands start
+// together. They always record changes of their conditions.
+func TestSimulatedNodeEvents(t *testing.T) {
+	status := func(node, reason string) string {
+		return "Normal " + reason + " Node " + node + " status is now: " + reason
+	}
+	start := []string{"Normal Starting Starting kubelet.", status("n0", "NodeHasSufficientMemory"), status("n0", "NodeHasNoDiskPressure"),
+		status("n0", "NodeHasSufficientPID"), status("n0", "NodeReady")}
+	for _, c := range []struct {
+		nodes int
+		want  []string
+	}{{1, start}, {101, nil}} {
+		synctest.Test(t, func(t *testing.T) {
+			api, events := fake.NewClientset(), record.NewFakeRecorder(1000)
+			pressure := &changingPressure{}
+			a, stop := startAgent(t, api, func(o *agent.Options) {
+				o.NodeEvents, o.Pressure = events, func(node string) agent.PressureManager {
+					if node != "n0" {
+						return nil
+					}
+					return pressure
+				}
+				for len(o.Nodes) < c.nodes {
+					n := o.Nodes[0].DeepCopy()
+					n.Name = fmt.Sprintf("n%d", len(o.Nodes))
+					o.Nodes = append(o.Nodes, n)
+				}
+			})
+			defer stop()
+			waitBriefly()
+			if got := drainEvents(events); !slices.Equal(got, c.want) {
+				t.Errorf("%d nodes: events at start: %q, want %q", c.nodes, got, c.want)
+			}
+			pressure.memory = true
+			a.Report("n0")
+			waitBriefly()
+			if got := drainEvents(events); !slices.Equal(got, []string{status("n0", "NodeHasInsufficientMemory")}) {
+				t.Errorf("%d nodes: events under pressure: %q, want one NodeHasInsufficientMemory", c.nodes, got)
+			}
 		})
-		defer stop()
-		waitBriefly()
-		if got := drainEvents(events); len(got) > 0 {
-			t.Errorf("events at start: %q, want none", got)
-		}
-		pressure.memory = true
-		a.Report("n0")
-		waitBriefly()
-		if got := drainEvents(events); len(got) != 1 || !strings.Contains(got[0], "NodeHasInsufficientMemory") {
-			t.Errorf("events under pressure: %q, want one NodeHasInsufficientMemory", got)
-		}
-	})
+	}
 }

@@ -78,7 +78,7 @@ func (n *node) build(ctx context.Context) (err error) {
 		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
-	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.claimReserve, Log: o.Log, ImageMounts: n.runtime,
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.claimReserve, ClaimBytes: o.claimBytes, Log: o.Log, ImageMounts: n.runtime,
 		Event: func(pod *corev1.Pod, eventType, reason, message string) {
 			n.recordEvent(pod, "", eventType, reason, message)
 		}}); err != nil {

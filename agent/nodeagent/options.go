@@ -74,6 +74,8 @@ type Options struct {
 
 	// startRuntime starts a container runtime whose network is PodCIDR and sets Endpoint. Optional.
 	startRuntime func(ctx context.Context, o *Options) error
+	// claimBytes limits the total capacity of the node's claims; 0 means no limit.
+	claimBytes int64
 	// virtualBridge is the bridge of that network.
 	virtualBridge string
 	// rangeAddress selects the bridge's address, the first of PodCIDR, as the node's internal IP.

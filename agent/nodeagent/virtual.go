@@ -32,6 +32,8 @@ func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Op
 		err = errors.Join(err, node.Remove(ctx))
 	}()
 	o.Cgroup, o.rangeAddress = node.Cgroup, true
+	// The data of claims outlives the node's disk, so it is not on that disk. The size of the disk still limits it.
+	o.claimBytes = size.Disk
 	o.NoClusterDNS = true // no Service proxy routes to the cluster DNS
 	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
 	if o.Embedded != nil {

@@ -29,6 +29,8 @@ type Server struct {
 	authn authenticator.Request
 	authz *authorizer
 	mux   *http.ServeMux
+
+	streamStart time.Duration // replaces streamStartTimeout in tests
 }
 
 // Listen listens on HOST:PORT; port 0 selects a free one.

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/proxy"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -30,26 +33,26 @@ func streamsOf(query url.Values) (streams, error) {
 
 // exec serves /exec/NAMESPACE/POD/CONTAINER.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, n *Node) {
-	s.stream(w, r, n, func(id string, _ bool, requested streams) (string, error) {
+	s.stream(w, r, n, func(ctx context.Context, id string, _ bool, requested streams) (string, error) {
 		command := r.URL.Query()["command"]
 		if len(command) == 0 {
 			return "", newStatusError(http.StatusBadRequest, "you must specify a command")
 		}
-		return n.Runtime.Exec(r.Context(), &cri.ExecRequest{ContainerId: id, Cmd: command, Tty: requested.tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err})
+		return n.Runtime.Exec(ctx, &cri.ExecRequest{ContainerId: id, Cmd: command, Tty: requested.tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err})
 	})
 }
 
 // attach serves /attach/NAMESPACE/POD/CONTAINER.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
-	s.stream(w, r, n, func(id string, tty bool, requested streams) (string, error) {
-		return n.Runtime.Attach(r.Context(), &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err && !tty})
+	s.stream(w, r, n, func(ctx context.Context, id string, tty bool, requested streams) (string, error) {
+		return n.Runtime.Attach(ctx, &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err && !tty})
 	})
 }
 
 // stream finds the container and proxies the connection to the runtime's streaming server. open
 // returns the URL of the stream.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, open func(id string, tty bool, requested streams) (string, error)) {
-	location, err := func() (string, error) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, open func(ctx context.Context, id string, tty bool, requested streams) (string, error)) {
+	s.proxyStream(w, r, func(ctx context.Context) (string, error) {
 		p, err := findPod(r, n, "exec and attach are not supported")
 		if err != nil {
 			return "", err
@@ -62,19 +65,18 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, open fu
 		if err != nil {
 			return "", err
 		}
-		id, err := runningContainer(r.Context(), n, p, name)
+		id, err := runningContainer(ctx, n, p, name)
 		if err != nil {
 			return "", err
 		}
-		return open(id, tty, requested)
-	}()
-	s.proxyStream(w, r, location, err)
+		return open(ctx, id, tty, requested)
+	})
 }
 
 // portForward serves /portForward/NAMESPACE/POD. SPDY streams name their port; for a WebSocket
 // the query does.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
-	location, err := func() (string, error) {
+	s.proxyStream(w, r, func(ctx context.Context) (string, error) {
 		p, err := findPod(r, n, "port-forward is not supported")
 		if err != nil {
 			return "", err
@@ -87,28 +89,36 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 			}
 			ports = append(ports, int32(port))
 		}
-		id, err := readySandbox(r.Context(), n, p)
+		id, err := readySandbox(ctx, n, p)
 		if err != nil {
 			return "", err
 		}
-		return n.Runtime.PortForward(r.Context(), &cri.PortForwardRequest{PodSandboxId: id, Port: ports})
-	}()
-	s.proxyStream(w, r, location, err)
+		return n.Runtime.PortForward(ctx, &cri.PortForwardRequest{PodSandboxId: id, Port: ports})
+	})
 }
 
-func (s *Server) proxyStream(w http.ResponseWriter, r *http.Request, location string, err error) {
+// proxyStream proxies the connection to the URL that open returns. The deadline of open's context is also that of the
+// response to the upgrade.
+func (s *Server) proxyStream(w http.ResponseWriter, r *http.Request, open func(context.Context) (string, error)) {
+	limit := cmp.Or(s.streamStart, streamStartTimeout)
+	deadline := time.Now().Add(limit)
+	ctx, cancel := context.WithDeadline(r.Context(), deadline)
+	location, err := open(ctx)
+	cancel()
 	var target *url.URL
 	if err == nil {
 		target, err = url.Parse(location)
 	}
 	if err != nil {
-		writeError(w, err)
+		writeError(w, startError(err, limit))
 		return
 	}
-	proxy.NewUpgradeAwareHandler(target, nil, false, true, errorResponder{}).ServeHTTP(w, r)
+	proxy.NewUpgradeAwareHandler(target, startTransport(deadline), false, true, errorResponder{limit}).ServeHTTP(w, r)
 }
 
-// errorResponder answers when the runtime's streaming server cannot be reached.
-type errorResponder struct{}
+// errorResponder answers when the connection to the runtime's streaming server fails.
+type errorResponder struct{ limit time.Duration }
 
-func (errorResponder) Error(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) }
+func (e errorResponder) Error(w http.ResponseWriter, _ *http.Request, err error) {
+	writeError(w, startError(err, e.limit))
+}

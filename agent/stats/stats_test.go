@@ -257,6 +257,9 @@ func TestSummary(t *testing.T) {
 	if len(got.Node.SystemContainers) != 1 || got.Node.SystemContainers[0].Name != "pods" {
 		t.Errorf("system containers %+v, want only pods", got.Node.SystemContainers)
 	}
+	if m := got.Node.SystemContainers[0].Memory; *m.AvailableBytes != 512*mi-*m.WorkingSetBytes { // their cgroup has no limit
+		t.Errorf("memory of the pods: %d bytes available with a working set of %d, want 512 MiB less the working set", *m.AvailableBytes, *m.WorkingSetBytes)
+	}
 	pod := got.Pods[0]
 	if pod.PodRef.Name != "busy" || *pod.Memory.WorkingSetBytes < 32*mi || *pod.ProcessStats.ProcessCount < 1 {
 		t.Errorf("pod %+v, want busy with at least 32 MiB and 1 process", pod)

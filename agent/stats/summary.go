@@ -3,6 +3,7 @@ package stats
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,12 +39,12 @@ func (s *Summarizer) Summary(ctx context.Context) (*stats.Summary, error) {
 
 func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	out := &stats.NodeStats{NodeName: s.Node, StartTime: metav1.NewTime(s.Started)}
-	machine, err := s.group(now, s.Cgroup)
+	machine, capacity, err := s.group(now, s.Cgroup, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	out.CPU, out.Memory, out.IO = machine.CPU, machine.Memory, machine.IO
-	if pods, err := s.group(now, s.PodsCgroup); err == nil {
+	if pods, _, err := s.group(now, s.PodsCgroup, capacity); err == nil {
 		pods.Name = stats.SystemContainerPods
 		out.SystemContainers = append(out.SystemContainers, *pods)
 	}
@@ -60,25 +61,26 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	return out, nil
 }
 
-// group reads the CPU and memory of a cgroup.
-func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, error) {
+// group reads the CPU and memory of a cgroup, and returns its memory capacity in bytes. parent is the capacity of the
+// cgroup above it.
+func (s *Summarizer) group(now time.Time, path string, parent int64) (out *stats.ContainerStats, capacity int64, err error) {
 	g, err := s.Host.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer g.Close()
 	var m cgroup.Memory
 	if err := g.Memory(&m); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	capacity, err := g.Capacity()
-	if err != nil {
-		return nil, err
+	if capacity, err = g.Capacity(); err != nil {
+		return nil, 0, err
 	}
+	capacity = min(capacity, parent)
 	c := s.Pods.cpuOf(path)
-	out := &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.stats(now, g), Memory: memory(now, &m, capacity)}
+	out = &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.stats(now, g), Memory: memory(now, &m, capacity)}
 	out.IO = addPSI(s.Host, path, now, out.CPU, out.Memory)
-	return out, nil
+	return out, capacity, nil
 }
 
 func (s *Summarizer) disk(now time.Time, d *Disk) *stats.FsStats {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	storage "k8s.io/component-helpers/storage/volume"
 
@@ -106,7 +108,8 @@ func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, ca
 		return errPlainDirectory, nil
 	}
 	if reason = loopdisk.CheckRequirements(); reason == nil {
-		if err = v.checkSpace(dir, loopdisk.RoundSize(capacity)); err != nil {
+		size := loopdisk.RoundSize(capacity)
+		if err = errors.Join(v.checkTotal(dir, size), v.checkSpace(dir, size)); err != nil {
 			return nil, err
 		}
 		if err = loopdisk.Create(image, capacity); err == nil || !errors.Is(err, loopdisk.ErrUnsupported) {
@@ -132,9 +135,45 @@ func (v *Volumes) checkSpace(dir string, size int64) error {
 		}
 	}
 	if available-size < reserve {
-		return fmt.Errorf("reserving %d bytes on the file system of %s: %d bytes are available, and %d must stay free", size, dir, available, reserve)
+		return fmt.Errorf("reserving %s on the file system of %s: %s are available, and %s must stay free",
+			formatBytes(size), dir, formatBytes(available-available%availableStep), formatBytes(reserve))
 	}
 	return nil
+}
+
+// checkTotal returns an error if the claims of the node exceed opts.ClaimBytes with a disk image of size bytes. All
+// directories of the node's claims have the same parent.
+func (v *Volumes) checkTotal(dir string, size int64) error {
+	limit := v.opts.ClaimBytes
+	if limit == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	var reserved int64
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), v1alpha1.VolumeImageSuffix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // else removed meanwhile
+			reserved += info.Size()
+		}
+	}
+	if size > limit-reserved {
+		return fmt.Errorf("reserving %s: the claims of the node reserve %s, and its disk has %s", formatBytes(size), formatBytes(reserved), formatBytes(limit))
+	}
+	return nil
+}
+
+// availableStep is the unit of the available bytes in messages. The number changes with each write to the disk, and a
+// new message is a new event.
+const availableStep = 256 << 20
+
+// formatBytes formats bytes as a quantity, such as 10Mi.
+func formatBytes(bytes int64) string {
+	return resource.NewQuantity(bytes, resource.BinarySI).String()
 }
 
 // mountImage mounts a disk image at dir with localMountFlags.

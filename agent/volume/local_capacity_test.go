@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -152,10 +153,49 @@ func TestClaimLeavesSpace(t *testing.T) {
 	requireLoop(t)
 	h.opts.DiskReserve = func(_ string, capacity int64) (int64, error) { return capacity, nil }
 	err := h.Prepare(context.Background(), podWith(claimVolume("data", "db")))
-	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
-		t.Errorf("Prepare: %v, want an error about the reserved bytes", err)
+	if err == nil || !strings.Contains(err.Error(), "reserving 10Mi on the file system of "+dir) {
+		t.Fatalf("Prepare: %v, want an error about the reserved bytes", err)
+	}
+	// A retry after a write to the disk has the same message, which then is no new event.
+	message := regexp.MustCompile(` (\d+)([KMG]i)? are available`)
+	found := message.FindStringSubmatch(err.Error())
+	if found == nil {
+		t.Fatalf("Prepare: %v, want the available space", err)
+	}
+	if available := resource.MustParse(found[1] + found[2]); available.Value()%(256<<20) != 0 {
+		t.Errorf("Prepare: %v, want the available space in units of 256Mi", err)
 	}
 	if remaining, _ := filepath.Glob(dir + ".*"); len(remaining) > 0 {
 		t.Errorf("remaining files %v, want none", remaining)
+	}
+}
+
+// TestClaimTotal checks that the claims of a virtual node together fit on its disk. Claims that have a disk image already
+// keep it.
+func TestClaimTotal(t *testing.T) {
+	claim, pv, dir := provisionedClaim(t)
+	h := newFixture(t, claim, pv)
+	requireLoop(t)
+	h.opts.ClaimBytes = 12 << 20
+	other := filepath.Join(filepath.Dir(dir), "other"+v1alpha1.VolumeImageSuffix)
+	if err := os.WriteFile(other, make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pod := podWith(claimVolume("data", "db"))
+	err := h.Prepare(context.Background(), pod)
+	if want := "reserving 10Mi: the claims of the node reserve 4Mi, and its disk has 12Mi"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("Prepare: %v, want %s", err, want)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	h.prepare(pod)
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
+	}
+	h.opts.ClaimBytes = 1 << 20
+	h.prepare(pod)
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
 	}
 }

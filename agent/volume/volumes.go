@@ -31,6 +31,8 @@ type Options struct {
 	// DiskReserve returns how many bytes of the file system of dir must stay free when the capacity of a claim is
 	// reserved there. capacity is the capacity of the file system in bytes. Optional; the default is MinDiskReserve.
 	DiskReserve func(dir string, capacity int64) (int64, error)
+	// ClaimBytes limits the total capacity of the node's claims of Berth's provisioner that have disk images; 0 means no limit.
+	ClaimBytes int64
 	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, eventType, reason, message string)
 	// ImageMounts provides the content of image volumes. Optional: the runtime mounts images itself.
