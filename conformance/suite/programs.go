@@ -63,7 +63,7 @@ func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 func clientPrograms(ctx context.Context) ([]oci.File, error) {
 	files := []oci.File{{Path: "/bin/ip", Link: "/usr/bin/ip"}, {Path: "/bin/nc", Link: "/usr/bin/nc"}}
 	added := map[string]bool{}
-	for command, name := range map[string]string{"curl": "curl", "dig": "dig", "getent": "getent", "ip": "ip", "nc": "nc.openbsd", "ss": "ss"} {
+	for command, name := range map[string]string{"curl": "curl", "dig": "dig", "getent": "getent", "ip": "ip", "nc": "nc.openbsd", "ss": "ss", "wget": "wget"} {
 		path, err := testcluster.FindProgram(name)
 		if err != nil {
 			return nil, err
