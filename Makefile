@@ -23,7 +23,7 @@ vet: ## checks gofmt and go vet
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run make fmt"; exit 1; }
 	$(GO) vet ./...
 
-LINT_MODULES ?= . parity parity/descheduler berthtest/examples packaging deploy/installtest
+LINT_MODULES ?= . parity parity/descheduler berthtest/examples packaging deploy/installtest conformance/suite/coredns
 lint: ## golangci-lint on all modules (GOLANGCI_LINT=PROGRAM that is already built)
 	dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; linter=$(GOLANGCI_LINT); \
 	[ -n "$$linter" ] || { linter=$$dir/golangci-lint; (cd tools && $(GO) build -o $$linter github.com/golangci/golangci-lint/v2/cmd/golangci-lint); }; \

@@ -1,3 +1,3 @@
 // Command coredns is CoreDNS with the plugins that specs of the suite configure. The suite's general image contains it.
-// As a module of its own it leaves the versions of Berth's dependencies unchanged.
+// A separate module keeps its dependencies out of those of Berth.
 package main
